@@ -1,0 +1,1 @@
+"""Ingot delivers disks to virtual machines."""

@@ -1,0 +1,93 @@
+"""What the API server knows of one kind: its names, versions, schemas and the rules that go with it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingot.api.object import Object, join_api_version
+from ingot.api.status import Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the Table form. `path` is a JSONPath such as `.spec.runStrategy`, or a function of the object."""
+
+    name: str
+    path: str | Callable[[Object], Any]
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the scale subresource finds its numbers in an object."""
+
+    spec_replicas: str
+    status_replicas: str
+    label_selector: str = ""
+
+
+@dataclass(slots=True)
+class Version:
+    """One served form of a kind. `schema` is resolved: every $ref is replaced by the dictionary that it names."""
+
+    name: str
+    schema: Object
+    served: bool = True
+    columns: Sequence[Column] = ()
+    scale: Scale | None = None
+    # The schema's name and the other schemas it refers to, for the OpenAPI document; () for a self-contained one.
+    schema_name: str = ""
+    deprecated: bool = False
+    deprecation_warning: str = ""
+
+
+def nothing(_: Object) -> None:
+    """The default of a kind without defaults."""
+
+
+def no_causes(_new: Object, _old: Object | None) -> list[Cause]:
+    """The validation of a kind without rules beyond its schema."""
+    return []
+
+
+@dataclass(slots=True)
+class Definition:
+    """One kind as the server serves it.
+
+    Kubernetes' own kinds have `custom=False` and bring their rules as hooks; a custom resource's rules are in its schema.
+    `default` fills an object in place; `validate(new, old)` returns what is wrong with it (old is None on create).
+    `selectable` are the fields a field selector may name beside metadata.name and metadata.namespace.
+    `ephemeral` kinds (reviews) are answered, never stored.
+    """
+
+    group: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    versions: dict[str, Version]
+    storage_version: str
+    short_names: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    list_kind: str = ""
+    custom: bool = False
+    subresources: frozenset[str] = frozenset()
+    verbs: Sequence[str] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+    selectable: Sequence[str] = ()
+    ephemeral: bool = False
+    default: Callable[[Object], None] = nothing
+    validate: Callable[[Object, Object | None], list[Cause]] = no_causes
+    # Kubernetes bumps metadata.generation only for some of its kinds; for custom resources always.
+    has_generation: bool = False
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The storage name: `pods`, `datavolumes.cdi.kubevirt.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def api_version(self, version: str = "") -> str:
+        return join_api_version(self.group, version or self.storage_version)
