@@ -1,0 +1,1 @@
+"""The kinds of kubevirt.io: virtual machines and their disks."""

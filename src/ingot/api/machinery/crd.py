@@ -1,0 +1,116 @@
+"""CustomResourceDefinitions out of registered kinds."""
+
+from typing import Any
+
+from ingot.api.machinery.kind import Column, KindInfo, Version
+from ingot.api.machinery.schema import doc_of, schema_of
+from ingot.api.object import Object
+
+# On a cluster kube-apiserver asks this service to convert; our own server converts in process. The
+# certificate authority is filled in by the installation, which makes it.
+CONVERSION_SERVICE = {"namespace": "ingot-system", "name": "ingot-webhooks", "path": "/convert", "port": 443}
+
+_API_VERSION_DOC = "The API's group and version that this object is written in."
+_KIND_DOC = "The kind of this object."
+
+
+def crd_of(info: KindInfo) -> Object:
+    """The CustomResourceDefinition of a kind, as it is applied to an API server."""
+    names: Object = {
+        "kind": info.kind,
+        "listKind": f"{info.kind}List",
+        "plural": info.plural,
+        "singular": info.singular,
+    }
+    if info.short_names:
+        names["shortNames"] = list(info.short_names)
+    if info.categories:
+        names["categories"] = list(info.categories)
+    spec: Object = {
+        "group": info.group,
+        "names": names,
+        "scope": "Namespaced" if info.namespaced else "Cluster",
+        "versions": [_version(info, version) for version in info.versions],
+    }
+    if len(info.versions) > 1:
+        client = {"service": dict(CONVERSION_SERVICE)}
+        spec["conversion"] = {
+            "strategy": "Webhook",
+            "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client},
+        }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": info.crd_name},
+        "spec": spec,
+    }
+
+
+def version_schema(info: KindInfo, version: Version) -> Object:
+    """The schema of a kind in one version, with the version's overrides in place."""
+    schema = schema_of(info.shape)
+    schema["description"] = doc_of(info.shape)
+    common: Object = {
+        "apiVersion": {"type": "string", "description": _API_VERSION_DOC},
+        "kind": {"type": "string", "description": _KIND_DOC},
+        "metadata": {"type": "object"},
+    }
+    schema["properties"] = {**common, **schema["properties"], **common}
+    # Kubernetes checks these three itself, and a schema for the root must not be stricter.
+    schema["required"] = [name for name in schema.get("required", ()) if name != "metadata"]
+    if not schema["required"]:
+        del schema["required"]
+    for path in sorted(version.overrides, key=len):
+        _override(schema, path, version.overrides[path])
+    return schema
+
+
+def _override(schema: Object, path: str, hint: Any) -> None:
+    *above, last = path.split(".")
+    for name in above:
+        schema = schema["properties"][name.removesuffix("[]")]
+        if name.endswith("[]"):
+            schema = schema["items"]
+    replaced = schema["properties"][last]
+    made = schema_of(hint)
+    if "description" in replaced:
+        made.setdefault("description", replaced["description"])
+    schema["properties"][last] = made
+
+
+def _version(info: KindInfo, version: Version) -> Object:
+    said: Object = {
+        "name": version.name,
+        "served": version.served,
+        "storage": version is info.stored,
+        "schema": {"openAPIV3Schema": version_schema(info, version)},
+    }
+    if version.deprecated:
+        said["deprecated"] = True
+        if version.deprecation_warning:
+            said["deprecationWarning"] = version.deprecation_warning
+    subresources: Object = {}
+    if info.status:
+        subresources["status"] = {}
+    if info.scale:
+        subresources["scale"] = {
+            "specReplicasPath": info.scale.spec,
+            "statusReplicasPath": info.scale.status,
+            "labelSelectorPath": info.scale.selector,
+        }
+    if subresources:
+        said["subresources"] = subresources
+    if info.columns:
+        said["additionalPrinterColumns"] = [_column(column) for column in info.columns]
+    if info.selectable:
+        said["selectableFields"] = [{"jsonPath": path} for path in info.selectable]
+    return said
+
+
+def _column(column: Column) -> Object:
+    said: Object = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    if column.doc:
+        said["description"] = column.doc
+    if column.priority:
+        said["priority"] = column.priority
+    return said
