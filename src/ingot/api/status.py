@@ -22,7 +22,7 @@ class Cause:
 class ApiError(Exception):
     """A refusal by an API server: sent by ours, received by every client.
 
-    `details` is the wire's `details` object: name, group, kind (a plural, for most), uid, causes, retryAfterSeconds.
+    `details` is the wire's object of that name: name, group, kind (mostly a plural), uid, causes, retryAfterSeconds.
     """
 
     def __init__(self, code: int, reason: str, message: str, details: Object | None = None) -> None:
@@ -140,7 +140,9 @@ def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> ApiErr
 
 
 def internal(message: str) -> ApiError:
-    return ApiError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
+    return ApiError(
+        500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]}
+    )
 
 
 def insufficient_storage(message: str) -> ApiError:

@@ -1,7 +1,7 @@
 """What the API server knows of one kind: its names, versions, schemas and the rules that go with it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ingot.api.object import Object, join_api_version
@@ -10,7 +10,7 @@ from ingot.api.status import Cause
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the Table form. `path` is a JSONPath such as `.spec.runStrategy`, or a function of the object."""
+    """One column of the Table form. `path` is a JSONPath such as `.spec.running`, or a function of the object."""
 
     name: str
     path: str | Callable[[Object], Any]
@@ -57,7 +57,7 @@ def no_causes(_new: Object, _old: Object | None) -> list[Cause]:
 class Definition:
     """One kind as the server serves it.
 
-    Kubernetes' own kinds have `custom=False` and bring their rules as hooks; a custom resource's rules are in its schema.
+    Kubernetes' own kinds have `custom=False` and bring their rules as hooks; a custom resource's are in its schema.
     `default` fills an object in place; `validate(new, old)` returns what is wrong with it (old is None on create).
     `selectable` are the fields a field selector may name beside metadata.name and metadata.namespace.
     `ephemeral` kinds (reviews) are answered, never stored.
@@ -82,11 +82,22 @@ class Definition:
     validate: Callable[[Object, Object | None], list[Cause]] = no_causes
     # Kubernetes bumps metadata.generation only for some of its kinds; for custom resources always.
     has_generation: bool = False
-    annotations: dict[str, str] = field(default_factory=dict)
+    # A replace may create what is not there; a replace without a resourceVersion overwrites.
+    create_on_update: bool = False
+    unconditional_update: bool = True
+    # A delete answers with the object rather than with a Status.
+    returns_deleted: bool = False
+    # Set where two groups serve one collection, as both groups of Event do.
+    storage_key: str = ""
 
     @property
     def key(self) -> str:
         """The storage name: `pods`, `datavolumes.cdi.kubevirt.io`."""
+        return self.storage_key or self.qualified
+
+    @property
+    def qualified(self) -> str:
+        """The plural as messages print it: `pods`, `datavolumes.cdi.kubevirt.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def api_version(self, version: str = "") -> str:

@@ -1,0 +1,39 @@
+"""Bytes, codes and headers of answers."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from aiohttp import web
+
+from ingot.api.object import Object
+from ingot.api.status import ApiError
+
+encode = msgspec.json.Encoder().encode
+NO_CACHE = "no-cache, private"
+
+
+def answer(
+    body: bytes, code: int = 200, media: str = "application/json", headers: Mapping[str, str] | None = None
+) -> web.Response:
+    made = web.Response(body=body, status=code, headers=headers)
+    made.headers["Content-Type"] = media
+    made.headers["Cache-Control"] = NO_CACHE
+    return made
+
+
+def document(obj: Object, code: int = 200) -> web.Response:
+    return answer(encode(obj), code)
+
+
+def refusal(error: ApiError) -> web.Response:
+    headers = {}
+    if seconds := (error.details or {}).get("retryAfterSeconds"):
+        headers["Retry-After"] = str(seconds)
+    return answer(encode(error.status()), error.code, headers=headers)
+
+
+def warn(response: web.StreamResponse, warnings: Iterable[str]) -> None:
+    """Adds a Warning header for each text, quoted as RFC 7234 asks."""
+    for text in dict.fromkeys(warnings):
+        quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+        response.headers.add("Warning", f'299 - "{quoted}"')

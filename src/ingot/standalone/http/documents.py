@@ -1,0 +1,54 @@
+"""Paths that are not objects: health, version, discovery, OpenAPI and metrics."""
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from ingot.api.status import ApiError
+from ingot.standalone import discovery, openapi
+from ingot.standalone.http import answers
+from ingot.standalone.resources.catalog import Catalog
+
+
+class Documents:
+    """Answers from what the catalog says, and keeps the answers until the catalog changes."""
+
+    def __init__(self, catalog: Catalog, ready: Callable[[], bool]) -> None:
+        self._catalog = catalog
+        self._ready = ready
+        self._generation = -1
+        self._discovery = discovery.Discovery([])
+        self._openapi = openapi.OpenApi([])
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method not in ("GET", "HEAD"):
+            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        path = request.path.rstrip("/") or "/"
+        if path in ("/healthz", "/livez"):
+            return answers.answer(b"ok", media="text/plain; charset=utf-8")
+        if path == "/readyz":
+            return self._readiness()
+        return self._described(path, request)
+
+    def _readiness(self) -> web.Response:
+        if self._ready():
+            return answers.answer(b"ok", media="text/plain; charset=utf-8")
+        return answers.answer(b"not ready: starting", 500, media="text/plain; charset=utf-8")
+
+    def _described(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
+        self._refresh()
+        accept = request.headers.get("Accept", "")
+        found = self._discovery.answer(path, accept) or self._openapi.answer(path, accept)
+        if found is None:
+            return answers.answer(b"404 page not found\n", 404, media="text/plain; charset=utf-8")
+        headers = {"ETag": found.etag} if found.etag else {}
+        if found.etag and request.headers.get("If-None-Match") == found.etag:
+            return web.Response(status=304, headers=headers)
+        return answers.answer(found.content, media=found.media, headers=headers)
+
+    def _refresh(self) -> None:
+        if self._generation != self._catalog.generation:
+            definitions = list(self._catalog)
+            self._discovery = discovery.Discovery(definitions)
+            self._openapi = openapi.OpenApi(definitions)
+            self._generation = self._catalog.generation

@@ -1,0 +1,89 @@
+"""The forms of an answer: the object itself, a Table for people, or metadata alone."""
+
+from collections.abc import Sequence
+
+import msgspec
+import yaml
+
+from ingot.api.object import Object
+from ingot.standalone import table
+from ingot.standalone.http.negotiate import JSON, YAML, Form
+from ingot.standalone.objects.reader import Listing
+from ingot.standalone.resources.served import Served
+from ingot.standalone.store.history import Entry
+
+encode = msgspec.json.Encoder().encode
+
+
+class Former:
+    """Turns objects of one kind into the form that the client asked for."""
+
+    def __init__(self, served: Served, form: Form, include: str) -> None:
+        self.served = served
+        self.form = form
+        self._include = include or "Metadata"
+
+    @property
+    def stream_type(self) -> str:
+        return JSON
+
+    def entry(self, entry: Entry) -> bytes:
+        """One stored object."""
+        if self.form.kind or self.form.media != JSON:
+            return self.one(self.served.read(entry))
+        return self.served.value(entry)
+
+    def one(self, obj: Object) -> bytes:
+        """One object, or a Status, which has no other form."""
+        if obj.get("kind") == "Status" and obj.get("apiVersion") == "v1":
+            return self._encode(obj)
+        if self.form.kind == "Table":
+            meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+            return self._encode(self._table([obj], meta))
+        if self.form.kind == "PartialObjectMetadata":
+            return self._encode(partial(obj))
+        return self._encode(obj)
+
+    def listing(self, listing: Listing) -> bytes:
+        if self.form.kind or self.form.media != JSON:
+            return self._listing_of_objects(listing)
+        items = b",".join([self.served.item(entry) for entry in listing.entries])
+        head = encode({**self._list_head(), "metadata": listing.metadata()})
+        return head[:-1] + b',"items":[' + items + b"]}"
+
+    def _listing_of_objects(self, listing: Listing) -> bytes:
+        objects = [self.served.read(entry) for entry in listing.entries]
+        meta = listing.metadata()
+        if self.form.kind == "Table":
+            return self._encode(self._table(objects, meta))
+        if self.form.kind == "PartialObjectMetadataList":
+            head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
+            return self._encode({**head, "items": [partial(obj) for obj in objects]})
+        return self._encode({**self._list_head(), "metadata": meta, "items": objects})
+
+    def _list_head(self) -> Object:
+        definition = self.served.definition
+        return {"kind": definition.list_kind or definition.kind + "List", "apiVersion": self.served.api_version}
+
+    def watched(self, obj: Object, first: bool) -> Object:
+        """The object of a watch event; only the first Table of a watch names its columns."""
+        if self.form.kind == "Table":
+            made = self._table([obj], {"resourceVersion": obj["metadata"].get("resourceVersion", "")})
+            if not first:
+                made["columnDefinitions"] = None
+            return made
+        if self.form.kind.startswith("PartialObjectMetadata"):
+            return partial(obj)
+        return obj
+
+    def _table(self, objects: Sequence[Object], meta: Object) -> Object:
+        return table.render(self.served.definition, self.served.version, objects, meta, self._include)
+
+    def _encode(self, obj: Object) -> bytes:
+        if self.form.media == YAML:
+            return yaml.dump(obj, Dumper=yaml.CSafeDumper, sort_keys=True).encode()
+        return encode(obj)
+
+
+def partial(obj: Object) -> Object:
+    return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}

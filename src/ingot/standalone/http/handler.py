@@ -1,0 +1,55 @@
+"""Every request: who asks, may they, and what is the answer."""
+
+import logging
+
+from aiohttp import web
+
+from ingot.api.status import ApiError, internal, too_large
+from ingot.standalone.access.attributes import Attributes
+from ingot.standalone.access.authenticate import Authenticator
+from ingot.standalone.access.rbac import Authorizer
+from ingot.standalone.http import target as targets
+from ingot.standalone.http.answers import refusal
+from ingot.standalone.http.documents import Documents
+from ingot.standalone.http.verbs import MAX_BODY, Verbs
+from ingot.standalone.objects.call import flag
+
+log = logging.getLogger(__name__)
+
+
+class Handler:
+    """The server's one handler: authentication, authorization, then documents or verbs."""
+
+    def __init__(
+        self, authenticator: Authenticator, authorizer: Authorizer, documents: Documents, verbs: Verbs
+    ) -> None:
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._documents = documents
+        self._verbs = verbs
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except ApiError as error:
+            return refusal(error)
+        except web.HTTPRequestEntityTooLarge:
+            return refusal(too_large(f"Request entity too large: limit is {MAX_BODY}"))
+        except ConnectionError:
+            raise
+        except Exception as error:
+            log.exception("%s %s failed", request.method, request.path)
+            return refusal(internal(f"{type(error).__name__}: {error}"))
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        user = self._authenticator.authenticate(request)
+        found = targets.parse(request.raw_path.partition("?")[0])
+        if found is None:
+            self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
+            return await self._documents.answer(request)
+        verb = found.verb(request.method, flag(request.query, "watch"))
+        wanted = Attributes(
+            verb, found.group, found.version, found.plural, found.subresource, found.namespace, found.name
+        )
+        self._authorizer.check(user, wanted)
+        return await self._verbs.answer(request, found, verb, user)

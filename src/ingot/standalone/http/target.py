@@ -1,0 +1,56 @@
+"""What a URL path names: a resource, an object, a subresource, or none of them."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote
+
+VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The parts of a resource path; `namespace` and `name` are "" where the path has none."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    def verb(self, method: str, watch: bool) -> str:
+        """The request's verb in RBAC's words."""
+        if method in ("GET", "HEAD"):
+            return "get" if self.name else "watch" if watch else "list"
+        if method == "DELETE":
+            return "delete" if self.name else "deletecollection"
+        return VERBS.get(method, method.lower())
+
+
+@lru_cache(maxsize=4096)
+def parse(raw_path: str) -> Target | None:
+    """The target of a resource path; None for every other path, such as /healthz or /apis/G/V itself."""
+    parts = [unquote(part) for part in raw_path.strip("/").split("/")]
+    if parts[0] == "api" and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    if rest[0] == "namespaces" and len(rest) > 1:
+        return _in_namespace(group, version, rest)
+    return _split(group, version, "", rest)
+
+
+def _in_namespace(group: str, version: str, rest: list[str]) -> Target | None:
+    # /namespaces/N and its own subresources are the Namespace itself; RBAC counts them as inside N.
+    if len(rest) == 2 or (len(rest) == 3 and rest[2] in ("status", "finalize")):
+        return _split(group, version, rest[1], rest)
+    return _split(group, version, rest[1], rest[2:])
+
+
+def _split(group: str, version: str, namespace: str, rest: list[str]) -> Target | None:
+    if len(rest) > 3 or not all(rest):
+        return None
+    plural, name, subresource = (*rest, "", "")[:3]
+    return Target(group, version, plural, namespace, name, subresource)

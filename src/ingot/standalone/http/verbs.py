@@ -1,0 +1,145 @@
+"""Verbs on objects: each request finds its kind, its verb and its subresource here."""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from ingot.api.object import Object
+from ingot.api.status import ApiError, bad_request, path_not_found, too_large
+from ingot.standalone.access.user import User
+from ingot.standalone.http import answers
+from ingot.standalone.http.forms import Former
+from ingot.standalone.http.negotiate import negotiate
+from ingot.standalone.http.target import Target
+from ingot.standalone.http.watch import Watch
+from ingot.standalone.objects import body, creator, deleter, intake, patcher, reader, scale, updater
+from ingot.standalone.objects.call import Call
+from ingot.standalone.objects.world import World
+
+# kube-apiserver's own limit for a request's body.
+MAX_BODY = 3 << 20
+
+# A subresource that is neither status nor scale: it answers for itself.
+Special = Callable[[web.BaseRequest, Call], Awaitable[web.StreamResponse]]
+
+
+class Verbs:
+    """Answers requests on resources. `specials` are subresources by (resource key, subresource)."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.specials: dict[tuple[str, str], Special] = {}
+        self._watches: set[Watch] = set()
+
+    def end_watches(self) -> None:
+        for watch in tuple(self._watches):
+            watch.end()
+
+    async def answer(self, request: web.BaseRequest, found: Target, verb: str, user: User) -> web.StreamResponse:
+        call = self._call(request, found, verb, user)
+        special = self.specials.get((call.served.definition.key, found.subresource))
+        if special:
+            return await special(request, call)
+        _check_verb(call)
+        response = await self._dispatch(request, call)
+        version = call.served.version
+        if version.deprecated:
+            call.warnings.append(version.deprecation_warning)
+        answers.warn(response, call.warnings)
+        return response
+
+    def _call(self, request: web.BaseRequest, found: Target, verb: str, user: User) -> Call:
+        served = self._world.catalog.find(found.group, found.version, found.plural)
+        if served is None:
+            raise path_not_found()
+        definition = served.definition
+        is_namespace = definition.key == "namespaces"
+        namespace = "" if is_namespace else found.namespace
+        if bool(namespace) > definition.namespaced:
+            raise path_not_found()
+        if definition.namespaced and not namespace and (found.name or verb == "create"):
+            raise path_not_found()
+        agent = request.headers.get("User-Agent", "")
+        return Call(served, verb, namespace, found.name, found.subresource, user, request.query, agent)
+
+    async def _dispatch(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        former = Former(call.served, negotiate(request.headers.get("Accept", "")), call.query.get("includeObject", ""))
+        if call.subresource == "scale":
+            return await self._scale(request, call)
+        match call.verb:
+            case "get":
+                return _written(former, former.entry(reader.get(self._world.store, call)))
+            case "list":
+                return _written(former, former.listing(reader.list_entries(self._world.store, call)))
+            case "watch":
+                return await self._watch(request, call, former)
+            case "delete" | "deletecollection":
+                return await self._delete(request, call, former)
+        return await self._write(request, call, former)
+
+    async def _watch(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
+        watch = Watch(self._world.store, call, former)
+        self._watches.add(watch)
+        try:
+            return await watch.run(request)
+        finally:
+            self._watches.discard(watch)
+
+    async def _write(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
+        raw = await read_body(request)
+        media = request.headers.get("Content-Type", "")
+        created = call.verb == "create"
+        if call.verb == "patch":
+            obj, created = await patcher.patch(self._world, call, media, raw)
+        else:
+            taken = intake.take(call, body.decode(raw, media))
+            if created:
+                obj = await creator.create(self._world, call, taken)
+            else:
+                obj, created = await updater.replace(self._world, call, taken)
+        return _written(former, former.one(obj), 201 if created else 200)
+
+    async def _delete(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
+        raw = await read_body(request)
+        given = body.decode(raw, request.headers.get("Content-Type", "")).value if raw else None
+        if given is not None and not isinstance(given, dict):
+            raise bad_request("the body of a delete must be DeleteOptions")
+        chosen = deleter.options(call, given)
+        if call.verb == "delete":
+            return _written(former, former.one(await deleter.delete(self._world, call, chosen)))
+        return _written(former, former.listing(await deleter.delete_collection(self._world, call, chosen)))
+
+    async def _scale(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        if call.verb == "get":
+            entry = reader.get(self._world.store, call)
+            return answers.document(scale.of(call.served, call.served.read(entry)))
+        media, raw = request.headers.get("Content-Type", ""), await read_body(request)
+        return answers.document(await scale.write(self._world, call, media, raw))
+
+
+def _check_verb(call: Call) -> None:
+    definition = call.served.definition
+    if call.subresource and call.subresource not in definition.subresources:
+        raise path_not_found()
+    allowed = ("get", "patch", "update") if call.subresource else definition.verbs
+    if call.verb not in allowed:
+        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+
+def _written(former: Former, content: bytes, code: int = 200) -> web.Response:
+    return answers.answer(content, code, former.form.media)
+
+
+async def read_body(request: web.BaseRequest) -> bytes:
+    """The whole body; 413 as soon as it is known to be too long."""
+    if (request.content_length or 0) > MAX_BODY:
+        raise too_large(f"Request entity too large: limit is {MAX_BODY}")
+    return await request.read() if request.can_read_body else b""
+
+
+def as_object(raw: bytes, media: str) -> Object:
+    """A body that must be one object."""
+    value = body.decode(raw, media).value
+    if not isinstance(value, dict):
+        raise bad_request("the body of the request must be one object")
+    return value

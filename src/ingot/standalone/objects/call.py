@@ -1,0 +1,91 @@
+"""One request for objects, as every verb sees it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ingot.api.status import ApiError, bad_request
+from ingot.standalone.access.user import User
+from ingot.standalone.resources.served import Served
+
+VALIDATIONS = ("Ignore", "Warn", "Strict")
+
+
+@dataclass(slots=True)
+class Call:
+    """Who asks for what. `warnings` gathers what the answer's Warning headers will say."""
+
+    served: Served
+    verb: str
+    namespace: str
+    name: str
+    subresource: str
+    user: User
+    query: Mapping[str, str]
+    agent: str = ""
+    warnings: list[str] = field(default_factory=list)
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def timestamp(self) -> str:
+        return timestamp(self.now)
+
+    @property
+    def dry_run(self) -> bool:
+        value = self.query.get("dryRun", "")
+        if value not in ("", "All"):
+            raise _invalid_option(
+                "dryRun", f'Unsupported value: "{value}": supported values: "All"', "FieldValueNotSupported", self.verb
+            )
+        return value == "All"
+
+    @property
+    def validation(self) -> str:
+        """How unknown and duplicate fields are taken: Ignore, Warn or Strict."""
+        value = self.query.get("fieldValidation", "") or "Warn"
+        if value not in VALIDATIONS:
+            listed = ", ".join(f'"{name}"' for name in ("", *VALIDATIONS))
+            text = f'Unsupported value: "{value}": supported values: {listed}'
+            raise _invalid_option("fieldValidation", text, "FieldValueNotSupported", self.verb)
+        return value
+
+    @property
+    def manager(self) -> str:
+        """The field manager: the one named, else the program that the user agent names."""
+        named = self.query.get("fieldManager", "")
+        if len(named) > 128:
+            raise _invalid_option(
+                "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong", self.verb
+            )
+        return named or self.agent.partition("/")[0][:128] or "unknown"
+
+    @property
+    def force(self) -> bool:
+        return flag(self.query, "force")
+
+
+def timestamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def flag(query: Mapping[str, str], name: str) -> bool:
+    return query.get(name, "").lower() in ("1", "true", "t")
+
+
+def _invalid_option(field_name: str, text: str, reason: str, verb: str) -> ApiError:
+    kind = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}.get(verb, "DeleteOptions")
+    details = {
+        "group": "meta.k8s.io",
+        "kind": kind,
+        "causes": [{"reason": reason, "message": text, "field": field_name}],
+    }
+    return ApiError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field_name}: {text}', details)
+
+
+def whole(text: str, name: str) -> int:
+    """A query's whole number, 0 where it is absent."""
+    if not text:
+        return 0
+    if not text.isdigit():
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax ({name})')
+    return int(text)

@@ -1,0 +1,52 @@
+"""Creating an object."""
+
+from ingot.api import registry
+from ingot.api.object import Object, name_of
+from ingot.api.status import already_exists, bad_request
+from ingot.standalone.objects import intake
+from ingot.standalone.objects.call import Call
+from ingot.standalone.objects.world import World
+from ingot.standalone.patch import managers
+
+# Kinds whose creator may bring a status along, although it has a subresource for it.
+STATUS_ON_CREATE = ("nodes",)
+
+
+async def create(world: World, call: Call, obj: Object) -> Object:
+    """Stores a new object and returns it, durable, in the call's version. `obj` has gone through `intake.take`."""
+    if obj["metadata"].get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    intake.place(call, obj)
+    return await insert(world, call, obj, managed=None)
+
+
+async def insert(world: World, call: Call, obj: Object, managed: list[Object] | None) -> Object:
+    """Creates; `managed` are the managed fields where server-side apply has made them, None to make them here."""
+    served, definition = call.served, call.served.definition
+    meta = obj["metadata"]
+    intake.baptize(obj)
+    meta["creationTimestamp"] = call.timestamp
+    world.check_namespace(call)
+    if "status" in definition.subresources and definition.key not in STATUS_ON_CREATE:
+        obj.pop("status", None)
+        definition.default(obj)
+    obj = registry.admit(obj, None, "CREATE") if definition.custom else obj
+    meta = obj["metadata"]
+    if definition.custom or definition.has_generation:
+        meta["generation"] = 1
+    meta["managedFields"] = (
+        managed
+        if managed is not None
+        else managers.updated(
+            obj, None, call.manager, served.api_version, call.subresource, served.typed, call.timestamp
+        )
+    )
+    intake.check(call, obj, None)
+    world.guard(call, obj, None)
+    name = name_of(obj)
+    if world.store.latest(definition.key, call.namespace, name) is not None:
+        raise already_exists(definition.group, definition.plural, name)
+    if call.dry_run:
+        return obj
+    entry = await world.store.put(definition.key, call.namespace, name, intake.in_front(served.to_storage(obj)))
+    return served.read(entry)

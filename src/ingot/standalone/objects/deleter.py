@@ -1,0 +1,164 @@
+"""Deleting: at once, or by a mark that finalizers and the garbage collector work off."""
+
+import asyncio
+from dataclasses import dataclass
+
+from ingot.api.object import Object, name_of
+from ingot.api.status import ApiError, bad_request, conflict, not_found
+from ingot.standalone.objects import intake, reader
+from ingot.standalone.objects.call import Call
+from ingot.standalone.objects.world import World
+from ingot.standalone.store.history import Entry
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+POLICIES = ("Background", "Foreground", "Orphan")
+DEFAULT_POD_GRACE = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What DeleteOptions say, from the body or the query."""
+
+    grace: int | None = None
+    policy: str = ""
+    uid: str = ""
+    revision: str = ""
+
+
+def options(call: Call, body: Object | None) -> Options:
+    given: Object = {**call.query, **(body or {})}
+    policy = str(given.get("propagationPolicy") or "")
+    if policy and policy not in POLICIES:
+        raise _bad_policy(policy)
+    if not policy and given.get("orphanDependents") is not None:
+        policy = "Orphan" if str(given["orphanDependents"]).lower() == "true" else "Background"
+    grace = given.get("gracePeriodSeconds")
+    if grace is not None and not str(grace).lstrip("-").isdigit():
+        raise bad_request(f"gracePeriodSeconds: {grace!r} is not a whole number")
+    before = given.get("preconditions") or {}
+    return Options(
+        None if grace is None else max(int(grace), 0),
+        policy,
+        str(before.get("uid") or ""),
+        str(before.get("resourceVersion") or ""),
+    )
+
+
+def _bad_policy(policy: str) -> ApiError:
+    listed = ", ".join(f'"{known}"' for known in (*POLICIES, "nil"))
+    text = f'Unsupported value: "{policy}": supported values: {listed}'
+    details = {
+        "group": "meta.k8s.io",
+        "kind": "DeleteOptions",
+        "causes": [{"reason": "FieldValueNotSupported", "message": text, "field": "propagationPolicy"}],
+    }
+    return ApiError(422, "Invalid", f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {text}', details)
+
+
+async def delete(world: World, call: Call, chosen: Options) -> Object:
+    """Deletes the object or marks it; returns what the API answers: the object, or a Status when it is gone."""
+    definition = call.served.definition
+    entry = world.store.latest(definition.key, call.namespace, call.name)
+    if entry is None:
+        raise not_found(definition.group, definition.plural, call.name)
+    obj, gone = await delete_entry(world, call, entry, chosen)
+    return obj if definition.returns_deleted or not gone else _success(call, obj)
+
+
+async def delete_entry(world: World, call: Call, entry: Entry, chosen: Options) -> tuple[Object, bool]:
+    """Deletes one object; returns it as it was last and whether it is gone."""
+    served, definition = call.served, call.served.definition
+    old = served.read(entry)
+    _check_preconditions(call, old, chosen)
+    new = served.read(entry)
+    grace = _grace(definition.key, old, chosen)
+    _mark(call, new, grace, chosen.policy)
+    if not _held(definition.key, new, grace):
+        if not call.dry_run:
+            new["metadata"]["resourceVersion"] = str(
+                await world.store.remove(definition.key, entry.namespace, entry.name)
+            )
+        return old if call.dry_run else _deleted(old, new), True
+    if new == old or call.dry_run:
+        await world.store.settled()
+        return new, False
+    stored = intake.in_front(served.to_storage(new))
+    return served.read(await world.store.put(definition.key, entry.namespace, entry.name, stored)), False
+
+
+def _deleted(old: Object, new: Object) -> Object:
+    """The object as the answer to its own deletion shows it."""
+    return new if "deletionTimestamp" in old["metadata"] else {**old, "metadata": {**old["metadata"]}}
+
+
+def _check_preconditions(call: Call, obj: Object, chosen: Options) -> None:
+    definition, meta = call.served.definition, obj["metadata"]
+    target = (definition.group, definition.plural, name_of(obj))
+    if chosen.uid and chosen.uid != meta["uid"]:
+        raise conflict(
+            *target, f"Precondition failed: UID in precondition: {chosen.uid}, UID in object meta: {meta['uid']}"
+        )
+    if chosen.revision and chosen.revision != meta["resourceVersion"]:
+        raise conflict(
+            *target,
+            f"Precondition failed: ResourceVersion in precondition: {chosen.revision}, "
+            f"ResourceVersion in object meta: {meta['resourceVersion']}",
+        )
+
+
+def _grace(key: str, obj: Object, chosen: Options) -> int:
+    """Seconds until the object goes by itself: only a pod that runs somewhere has any."""
+    phase = obj.get("status", {}).get("phase")
+    spec = obj.get("spec", {})
+    if key != "pods" or not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+        return 0
+    if chosen.grace is not None:
+        return chosen.grace
+    return int(spec.get("terminationGracePeriodSeconds", DEFAULT_POD_GRACE))
+
+
+def _mark(call: Call, obj: Object, grace: int, policy: str) -> None:
+    meta = obj["metadata"]
+    finalizers = [name for name in meta.get("finalizers", ()) if not policy or name not in (FOREGROUND, ORPHAN)]
+    if policy in ("Foreground", "Orphan"):
+        finalizers.append(FOREGROUND if policy == "Foreground" else ORPHAN)
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)
+    if "deletionTimestamp" in meta:
+        meta["deletionGracePeriodSeconds"] = min(meta.get("deletionGracePeriodSeconds", 0), grace)
+        return
+    meta["deletionTimestamp"] = call.timestamp
+    meta["deletionGracePeriodSeconds"] = grace
+    if meta.get("generation"):
+        meta["generation"] += 1
+    if call.served.definition.key == "namespaces":
+        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+
+def _held(key: str, obj: Object, grace: int) -> bool:
+    if obj["metadata"].get("finalizers") or grace:
+        return True
+    return key == "namespaces" and bool(obj.get("spec", {}).get("finalizers"))
+
+
+def _success(call: Call, obj: Object) -> Object:
+    definition = call.served.definition
+    details: Object = {"name": name_of(obj)}
+    if definition.group:
+        details["group"] = definition.group
+    details["kind"] = definition.plural
+    details["uid"] = obj["metadata"]["uid"]
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+
+
+async def delete_collection(world: World, call: Call, chosen: Options) -> reader.Listing:
+    """Deletes what the call's selectors match and returns it as it was."""
+    listing = reader.list_entries(world.store, call)
+    definition = call.served.definition
+    latest = (world.store.latest(definition.key, found.namespace, found.name) for found in listing.entries)
+    # All at once: they then share commits.
+    await asyncio.gather(*(delete_entry(world, call, entry, chosen) for entry in latest if entry))
+    return listing

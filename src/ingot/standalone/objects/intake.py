@@ -1,0 +1,109 @@
+"""From a request's body to an object of the kind that the path names."""
+
+import secrets
+import uuid
+
+from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.status import bad_request, invalid
+from ingot.standalone.builtin.decode import decode_error
+from ingot.standalone.objects.body import Body
+from ingot.standalone.objects.call import Call
+
+# Neither vowels nor digits that look like them: no generated name spells a word.
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX = 5
+_MAX_GENERATED = 63 - _SUFFIX
+
+
+def take(call: Call, body: Body) -> Object:
+    """The body as an object of the call's kind and version, defaulted; refuses what is not one.
+
+    Unknown and duplicate fields are refused, told or dropped, as the call asks.
+    """
+    served, definition = call.served, call.served.definition
+    obj = body.value
+    if not isinstance(obj, dict):
+        raise bad_request(f"the body of the request must be a {definition.kind}, not {type(obj).__name__}")
+    obj.setdefault("apiVersion", served.api_version)
+    obj.setdefault("kind", definition.kind)
+    if (obj["apiVersion"], obj["kind"]) != (served.api_version, definition.kind):
+        raise bad_request(
+            f"{obj['kind']} in version {obj['apiVersion']!r} cannot be handled as a {definition.kind}: "
+            f"the path serves {definition.kind} in version {served.api_version!r}"
+        )
+    if not isinstance(obj.setdefault("metadata", {}), dict):
+        raise bad_request("metadata: must be an object")
+    shape(call, obj, body.duplicates)
+    return in_front(obj)
+
+
+def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
+    """Checks the types of a Kubernetes kind, deals with unknown fields and fills in defaults."""
+    served, definition = call.served, call.served.definition
+    if not definition.custom and (problem := decode_error(definition, obj)):
+        raise bad_request(
+            f'{definition.kind} in version "{served.version.name}" cannot be handled as a {definition.kind}: {problem}'
+        )
+    if call.validation != "Ignore":
+        _strictness(call, obj, duplicates)
+    served.schema.prune(obj)
+    served.schema.default(obj)
+    definition.default(obj)
+
+
+def _strictness(call: Call, obj: Object, duplicates: list[str]) -> None:
+    faults = [f'duplicate field "{name}"' for name in duplicates]
+    faults += [f'unknown field "{path}"' for path in call.served.schema.unknown(obj)]
+    if not faults:
+        return
+    if call.validation == "Warn":
+        call.warnings += faults
+        return
+    definition = call.served.definition
+    raise bad_request(
+        f'{definition.kind} in version "{call.served.version.name}" cannot be handled as a {definition.kind}: '
+        f"strict decoding error: {', '.join(faults)}"
+    )
+
+
+def in_front(obj: Object) -> Object:
+    """The object with kind, apiVersion and metadata first: lists cut the first two off as bytes."""
+    head = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": obj["metadata"]}
+    head.update(obj)
+    return head
+
+
+def place(call: Call, obj: Object) -> None:
+    """Puts the object where the path points: namespace and name must agree with the path or be absent."""
+    definition, meta = call.served.definition, obj["metadata"]
+    if definition.namespaced:
+        if namespace_of(obj) not in ("", call.namespace):
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        meta["namespace"] = call.namespace
+    else:
+        meta.pop("namespace", None)
+    if call.name:
+        if name_of(obj) not in ("", call.name):
+            raise bad_request(
+                f"the name of the object ({name_of(obj)}) does not match the name on the URL ({call.name})"
+            )
+        meta["name"] = call.name
+
+
+def baptize(obj: Object) -> None:
+    """Gives a name to an object that has none but a generateName, and what every new object has."""
+    meta = obj["metadata"]
+    if not meta.get("name") and (prefix := meta.get("generateName")):
+        suffix = "".join(secrets.choice(_ALPHABET) for _ in range(_SUFFIX))
+        meta["name"] = prefix[:_MAX_GENERATED] + suffix
+    meta["uid"] = str(uuid.uuid4())
+    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
+        meta.pop(key, None)
+
+
+def check(call: Call, obj: Object, old: Object | None) -> None:
+    """Raises 422 with everything that is wrong with the object."""
+    definition = call.served.definition
+    causes = call.served.check(obj, old)
+    if causes:
+        raise invalid(definition.group, definition.kind, name_of(obj), causes)

@@ -1,0 +1,103 @@
+"""Patching an object, in the four ways of the API."""
+
+from typing import Any
+
+from ingot.api.object import Object
+from ingot.api.status import ApiError, bad_request, not_found
+from ingot.standalone.objects import creator, intake, updater
+from ingot.standalone.objects.body import Body, decode
+from ingot.standalone.objects.call import Call
+from ingot.standalone.objects.world import World
+from ingot.standalone.patch import apply, json_patch, merge_patch, strategic
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Object, bool]:
+    """Applies the patch. Returns the result and whether it was created, which only server-side apply does."""
+    media = media.partition(";")[0].strip()
+    if media == APPLY:
+        return await _apply(world, call, decode(raw, APPLY))
+    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC) or (media == STRATEGIC and call.served.definition.custom):
+        raise _unsupported(call)
+    if call.query.get("force"):
+        raise bad_request(
+            'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch'
+        )
+    body = decode(raw, "application/json")
+
+    def make(old: Object) -> Object:
+        new = _patched(call, media, old, body.value)
+        if not isinstance(new.get("metadata"), dict):
+            raise bad_request("the patch leaves no metadata")
+        intake.shape(call, new, body.duplicates)
+        return new
+
+    return await updater.change(world, call, make), False
+
+
+def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Object:
+    if media == JSON_PATCH:
+        return json_patch.apply(old, patch_value)
+    if media == MERGE_PATCH:
+        return merge_patch.apply(old, patch_value)
+    return strategic.apply(old, patch_value, call.served.version.schema)
+
+
+async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
+    served, definition = call.served, call.served.definition
+    if not call.query.get("fieldManager"):
+        raise ApiError(
+            422,
+            "Invalid",
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+            {
+                "group": "meta.k8s.io",
+                "kind": "PatchOptions",
+                "causes": [
+                    {
+                        "reason": "FieldValueRequired",
+                        "message": "Required value: is required for apply patch",
+                        "field": "fieldManager",
+                    }
+                ],
+            },
+        )
+    if not isinstance(body.value, dict):
+        raise bad_request("an apply patch must be one object")
+    applied = body.value
+    if isinstance(applied.get("metadata"), dict) and applied["metadata"].get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+
+    def merged(live: Object | None) -> Object:
+        made = apply.server_side(
+            live, applied, call.manager, call.force, served.api_version, call.subresource, served.typed, call.timestamp
+        )
+        intake.shape(call, made, body.duplicates)
+        return made
+
+    if world.store.latest(definition.key, call.namespace, call.name) is None:
+        if call.subresource:
+            raise not_found(definition.group, definition.plural, call.name)
+        if applied.get("metadata", {}).get("resourceVersion"):
+            raise not_found(definition.group, definition.plural, call.name)
+        made = merged(None)
+        intake.place(call, made)
+        return await creator.insert(world, call, made, made["metadata"].get("managedFields")), True
+    return await updater.change(world, call, merged, apply=True), False
+
+
+def _unsupported(call: Call) -> ApiError:
+    accepted = (
+        [JSON_PATCH, MERGE_PATCH, APPLY]
+        if call.served.definition.custom
+        else [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY]
+    )
+    return ApiError(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
+    )

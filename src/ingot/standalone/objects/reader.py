@@ -1,0 +1,153 @@
+"""Reading: one object, or a list at the newest or an older revision."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ingot.api.object import Object
+from ingot.api.status import ApiError, Cause, bad_request, expired, invalid, not_found
+from ingot.standalone.objects import page
+from ingot.standalone.objects.call import Call, whole
+from ingot.standalone.objects.selectors import Predicate, fields, predicate
+from ingot.standalone.resources.definition import Definition
+from ingot.standalone.resources.served import Served
+from ingot.standalone.store.history import Entry
+from ingot.standalone.store.store import Store
+
+ALWAYS_SELECTABLE = ("metadata.name", "metadata.namespace")
+
+
+@dataclass(slots=True)
+class Listing:
+    """The entries of one page with what the list's metadata says of it."""
+
+    revision: int
+    entries: list[Entry] = field(default_factory=list)
+    token: str = ""
+    remaining: int | None = None
+
+    def metadata(self) -> Object:
+        meta: Object = {"resourceVersion": str(self.revision)}
+        if self.token:
+            meta["continue"] = self.token
+        if self.remaining:
+            meta["remainingItemCount"] = self.remaining
+        return meta
+
+
+def get(store: Store, call: Call) -> Entry:
+    definition = call.served.definition
+    check_revision(store, call.query.get("resourceVersion", ""))
+    entry = store.get(definition.key, call.namespace, call.name)
+    if entry is None:
+        raise not_found(definition.group, definition.plural, call.name)
+    return entry
+
+
+def select(call: Call) -> Predicate | None:
+    """The predicate of the call's selectors; 400 for a field that the kind cannot be selected by."""
+    query, definition = call.query, call.served.definition
+    field_text = query.get("fieldSelector", "")
+    for path, _, _ in fields(field_text):
+        if path not in ALWAYS_SELECTABLE and path not in definition.selectable:
+            where = f"{definition.group}/{call.served.version.name}, Resource={definition.plural}"
+            label_text = query.get("labelSelector", "")
+            raise bad_request(
+                f'Unable to find "{where}" that match label selector "{label_text}", field selector "{field_text}": '
+                + _unsupported(definition, path)
+            )
+    return predicate(query.get("labelSelector", ""), field_text)
+
+
+def _unsupported(definition: Definition, path: str) -> str:
+    if definition.custom or not definition.selectable:
+        return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return f"field label not supported: {path}"
+
+
+def check_revision(store: Store, text: str) -> int:
+    """The revision that a query names, 0 for none; refuses text and revisions that are yet to come."""
+    if text and not text.isdigit():
+        cause = Cause(
+            "resourceVersion", f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+        raise bad_request(str(cause))
+    revision = int(text or 0)
+    if revision > store.revision:
+        raise ApiError(
+            504,
+            "Timeout",
+            f"Timeout: Too large resource version: {revision}, current: {store.revision}",
+            {
+                "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+                "retryAfterSeconds": 1,
+            },
+        )
+    return revision
+
+
+def list_entries(store: Store, call: Call) -> Listing:
+    """One page of the list that the call asks for."""
+    query, definition = call.query, call.served.definition
+    limit = whole(query.get("limit", ""), "limit")
+    matches = select(call)
+    _check_match(query.get("resourceVersion", ""), query.get("resourceVersionMatch", ""), query.get("continue", ""))
+    if text := query.get("continue", ""):
+        token = page.decode(text)
+        if token.revision < store.history.floor or token.revision > store.revision:
+            raise page.too_old()
+        entries = _at(store, definition, token.revision, call.namespace)
+        rest = (entry for entry in entries if (entry.namespace, entry.name) > (token.namespace, token.name))
+        return _page(call.served, rest, matches, limit, token.revision)
+    revision = check_revision(store, query.get("resourceVersion", ""))
+    if query.get("resourceVersionMatch") == "Exact" or (revision and limit and not query.get("resourceVersionMatch")):
+        if revision < store.history.floor:
+            raise expired("The resourceVersion for the provided list is too old.")
+        return _page(call.served, _at(store, definition, revision, call.namespace), matches, limit, revision)
+    entries = store.collection(definition.key).within(call.namespace)
+    return _page(call.served, entries, matches, limit, store.revision)
+
+
+def _check_match(revision: str, match: str, token: str) -> None:
+    if not match:
+        return
+    why = ""
+    if token:
+        why = "Forbidden: resourceVersionMatch is forbidden when continue is provided"
+    elif not revision:
+        why = "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
+    elif match not in ("Exact", "NotOlderThan"):
+        why = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
+    elif match == "Exact" and revision == "0":
+        why = 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+    if why:
+        reason = "FieldValueForbidden" if why.startswith("Forbidden") else "FieldValueNotSupported"
+        raise invalid("meta.k8s.io", "ListOptions", "", [Cause("resourceVersionMatch", why, reason)])
+
+
+def _at(store: Store, definition: Definition, revision: int, namespace: str) -> Iterable[Entry]:
+    if revision == store.revision:
+        return store.collection(definition.key).within(namespace)
+    entries = (entry for entry in store.at(definition.key, revision) if namespace in ("", entry.namespace))
+    return sorted(entries, key=lambda entry: (entry.namespace, entry.name))
+
+
+def _page(served: Served, entries: Iterable[Entry], matches: Predicate | None, limit: int, revision: int) -> Listing:
+    wanted = entries if matches is None else _matching(served, entries, matches)
+    listing = Listing(revision)
+    if not limit:
+        listing.entries = list(wanted)
+        return listing
+    iterator: Iterator[Entry] = iter(wanted)
+    for entry in iterator:
+        if len(listing.entries) == limit:
+            last = listing.entries[-1]
+            listing.token = page.Token(revision, last.namespace, last.name).encode()
+            # Counting costs nothing where no selector has to look at what is left.
+            listing.remaining = 1 + sum(1 for _ in iterator) if matches is None else None
+            break
+        listing.entries.append(entry)
+    return listing
+
+
+def _matching(served: Served, entries: Iterable[Entry], matches: Callable[[Object], bool]) -> Iterator[Entry]:
+    return (entry for entry in entries if matches(served.read(entry)))
