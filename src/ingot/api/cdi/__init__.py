@@ -1,0 +1,14 @@
+"""The kinds of cdi.kubevirt.io: volumes that are filled, and the golden images that they are filled from."""
+
+from ingot.api.cdi.dataimportcron import DataImportCron, DataImportCronSpec
+from ingot.api.cdi.datasource import DataSource, DataSourceSpec
+from ingot.api.cdi.datavolume import DataVolume, DataVolumeSpec
+
+__all__ = [
+    "DataImportCron",
+    "DataImportCronSpec",
+    "DataSource",
+    "DataSourceSpec",
+    "DataVolume",
+    "DataVolumeSpec",
+]

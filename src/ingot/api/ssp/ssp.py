@@ -1,0 +1,155 @@
+"""SSP: the common templates of a cluster, and the crons that keep their images fresh (G5)."""
+
+from typing import Annotated
+
+import msgspec
+
+from ingot.api.cdi.condition import Conditions
+from ingot.api.cdi.cronspec import CronTemplateSpec, cron_faults, normalise
+from ingot.api.machinery import UNSET, Column, Field, Int32, Kind, Label, Opt, Raw, Rule, Shape, Version, kind
+from ingot.api.machinery.meta import TemplateMeta
+from ingot.api.object import Object
+from ingot.api.status import Cause
+
+OLDER_TEMPLATES = "DataImportCronTemplates"
+TEMPLATES = "dataImportCronTemplates"
+# A list without bounds makes every rule on its items too dear for an API server to accept.
+MAX_TEMPLATES = 256
+
+
+class CronTemplate(Shape, kw_only=True):
+    """A DataImportCron that is to exist. Its namespace is that of the common templates if it names none."""
+
+    RULES = (Rule("has(self.metadata.name)", "a name is expected", ".metadata", "FieldValueRequired"),)
+
+    metadata: TemplateMeta
+    spec: CronTemplateSpec
+
+
+CronTemplates = Annotated[
+    list[CronTemplate],
+    Field(
+        "The crons that keep the images of the common templates fresh.",
+        list_type="atomic",
+        max_items=MAX_TEMPLATES,
+    ),
+]
+
+
+class CommonTemplates(Shape):
+    """Where the common templates go, and which of their images are kept fresh."""
+
+    namespace: Annotated[Opt[Label], Field("Where they go; the SSP's own namespace if absent.")] = UNSET
+    data_import_cron_templates: Opt[CronTemplates] = UNSET
+
+
+class TemplateValidator(Shape):
+    """Where and how often the template validator runs."""
+
+    replicas: Annotated[Int32, Field("How many of its pods run.", minimum=0)] = 2
+    placement: Annotated[Opt[Raw], Field("On which nodes.")] = UNSET
+
+
+class TokenGenerationService(Shape):
+    """The service that gives out tokens for a machine's console."""
+
+    enabled: Annotated[Opt[bool], Field("Whether it runs.")] = UNSET
+
+
+class SSPSpec(Shape):
+    """What is installed. What Ingot does not run itself is accepted and kept, so that manifests work."""
+
+    RULES = (
+        Rule(
+            f"!(has(self.{OLDER_TEMPLATES}) && has(self.commonTemplates) && has(self.commonTemplates.{TEMPLATES}))",
+            f"commonTemplates.{TEMPLATES} and {OLDER_TEMPLATES} exclude each other",
+        ),
+    )
+
+    common_templates: Opt[CommonTemplates] = UNSET
+    template_validator: Opt[TemplateValidator] = UNSET
+    token_generation_service: Opt[TokenGenerationService] = UNSET
+    node_labeller: Annotated[Opt[Raw], Field("The labeller of nodes.")] = UNSET
+    tls_security_profile: Annotated[Opt[Raw], Field("Which TLS versions and ciphers are offered.")] = UNSET
+    common_instancetypes: Annotated[Opt[Raw], Field("The common instance types.")] = UNSET
+    feature_gates: Annotated[Opt[dict[str, bool]], Field("Features by name.")] = UNSET
+    older_templates: Annotated[
+        Opt[CronTemplates],
+        Field(
+            f"An older way to write commonTemplates.{TEMPLATES}; stored as that.",
+        ),
+    ] = msgspec.field(default=UNSET, name=OLDER_TEMPLATES)
+
+
+class SSPStatus(Shape):
+    """How far the installation has come."""
+
+    phase: Annotated[Opt[str], Field("Deploying, Deployed, Deleting or Error.")] = UNSET
+    conditions: Opt[Conditions] = UNSET
+    paused: Annotated[Opt[bool], Field("Whether an annotation holds all work back.")] = UNSET
+    observed_generation: Annotated[Opt[int], Field("The generation that this status is about.")] = UNSET
+    operator_version: Annotated[Opt[str], Field("The version that does the work.")] = UNSET
+    target_version: Annotated[Opt[str], Field("The version that is being installed.")] = UNSET
+    observed_version: Annotated[Opt[str], Field("The version that is installed.")] = UNSET
+
+
+def _mutate(new: Object, old: Object | None, _operation: str) -> None:
+    spec = new.get("spec")
+    if not isinstance(spec, dict):
+        return
+    before = {} if old is None else old.get("spec", {}).get("commonTemplates", {})
+    older, common = spec.get(OLDER_TEMPLATES), spec.get("commonTemplates", {})
+    # A patch brings the stored list along; then the older name is what its writer meant.
+    if isinstance(older, list) and isinstance(common, dict):
+        normalise_templates(older)
+        if common.get(TEMPLATES, older) in (older, before.get(TEMPLATES)):
+            common[TEMPLATES] = older
+            spec["commonTemplates"] = common
+            del spec[OLDER_TEMPLATES]
+    if isinstance(common, dict):
+        normalise_templates(common.get(TEMPLATES))
+
+
+def normalise_templates(templates: object) -> None:
+    """Rewrites, in place, the crons of a list that are written in the older way."""
+    for template in templates if isinstance(templates, list) else ():
+        if isinstance(template, dict):
+            normalise(template.get("spec"))
+
+
+def _validate(new: Object, old: Object | None) -> list[Cause]:
+    if old is not None and old.get("spec") == new.get("spec"):
+        return []
+    templates = new.get("spec", {}).get("commonTemplates", {}).get(TEMPLATES, [])
+    return template_faults(templates, f"spec.commonTemplates.{TEMPLATES}")
+
+
+def template_faults(templates: list[Object], path: str) -> list[Cause]:
+    """The faults of a list of crons that lies at `path` and that its schema accepts."""
+    faults = []
+    seen: set[tuple[str, str]] = set()
+    for index, template in enumerate(templates):
+        metadata = template["metadata"]
+        key = (metadata.get("namespace", ""), metadata["name"])
+        if key in seen:
+            message = f'Duplicate value: "{metadata["name"]}"'
+            faults.append(Cause(f"{path}[{index}].metadata.name", message, "FieldValueDuplicate"))
+        seen.add(key)
+        if "spec" in template:
+            faults += cron_faults(template["spec"], f"{path}[{index}].spec")
+    return faults
+
+
+@kind(
+    group="ssp.kubevirt.io",
+    plural="ssps",
+    versions=(Version("v1beta1"),),
+    columns=(Column("Phase", ".status.phase"),),
+    mutate=_mutate,
+    validate=_validate,
+)
+class SSP(Kind):
+    """Installs the common templates, a DataSource for each image they name, and crons for those that are listed."""
+
+    spec: Opt[SSPSpec] = UNSET
+    status: Opt[SSPStatus] = UNSET
