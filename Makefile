@@ -1,0 +1,39 @@
+# Every target sets up what it needs, and is quick when that has been done before.
+PYTEST := .venv/bin/pytest
+READY := .venv/.ready
+
+.PHONY: help setup lint test demo bench kube test-kube lock
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: $(READY) ## apt packages and .venv
+
+$(READY): requirements.lock tools/uv.lock.txt tools/setup.sh pyproject.toml hatch_build.py
+	tools/setup.sh
+	@touch $@
+
+lint: $(READY) ## ruff, mypy strict, import layers
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports --no-logo
+
+test: $(READY) lint ## everything that needs no real Kubernetes
+	tools/test.sh
+
+demo: $(READY) ## the main job from end to end, on this machine
+	tools/demo.sh
+
+bench: $(READY) ## Ingot and kube-apiserver side by side
+	PYTHONPATH=tests .venv/bin/python -m bench
+
+kube: $(READY) ## build a real Kubernetes for the tests, once, into a cache outside the tree
+	PYTHONPATH=tests .venv/bin/python -m kube.build
+
+test-kube: $(READY) ## the wire suite on both servers, and the tests on a real cluster
+	PYTHONPATH=tests .venv/bin/python -m kube.build --check
+	$(PYTEST) tests/wire tests/kube --servers ingot,kube
+
+lock: $(READY) ## resolve the dependencies anew
+	tools/lock.sh

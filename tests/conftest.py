@@ -1,0 +1,70 @@
+"""What every suite shares: which API servers to test, a real one if asked for, and a list of what was not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kube.binaries import binaries, why_not
+from kube.cluster import ControlPlane
+
+SERVERS = ("ingot", "kube")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--servers",
+        default="ingot",
+        metavar="NAMES",
+        help=f"API servers to run the suites on, of {', '.join(SERVERS)}, separated by commas",
+    )
+    parser.addoption(
+        "--not-run",
+        type=Path,
+        metavar="FILE",
+        help="add the names of the tests that were not run, with the reason, to this file",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    unknown = set(servers(config)) - set(SERVERS)
+    if unknown:
+        raise pytest.UsageError(f"--servers: unknown {', '.join(sorted(unknown))}; known: {', '.join(SERVERS)}")
+
+
+def servers(config: pytest.Config) -> list[str]:
+    """The API servers that were asked for."""
+    return [name for name in config.getoption("--servers").split(",") if name]
+
+
+@pytest.fixture(scope="session")
+def kube_apiserver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A real control plane, one for the whole run. Skips where it was not asked for, or is not built."""
+    if "kube" not in servers(request.config):
+        pytest.skip("real Kubernetes was not asked for: run `make test-kube`")
+    if binaries() is None:
+        pytest.skip(why_not())
+    with ControlPlane(tmp_path_factory.mktemp("kube")) as cluster:
+        yield cluster
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Lists by name what was not run for lack of something, grouped by what is lacking."""
+    lacking: dict[str, list[str]] = {}
+    for report in terminalreporter.getreports("skipped"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        lacking.setdefault(reason.removeprefix("Skipped: "), []).append(report.nodeid)
+    if not lacking:
+        return
+    lines = []
+    for reason, names in sorted(lacking.items()):
+        lines += [f"{reason}:", *(f"  {name}" for name in sorted(names))]
+    terminalreporter.section("not run")
+    for line in lines:
+        terminalreporter.write_line(line)
+    target: Path | None = config.getoption("--not-run")
+    if target:
+        with target.open("a") as file:
+            file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# `make test` after set-up and lint: the suites in order, then a list of what was not run for lack of something.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+not_run=$PWD/.not-run
+rm -f "$not_run"
+
+list_not_run() {
+    if [ -s "$not_run" ]; then
+        printf '\nNot run on this machine:\n'
+        cat "$not_run"
+    fi
+}
+trap list_not_run EXIT
+
+suite() {
+    printf '\n== %s\n' "$1"
+    shift
+    .venv/bin/pytest -q --not-run "$not_run" "$@"
+}
+
+suite unit tests/unit -n 2
+suite "wire, on Ingot's own server" tests/wire
+suite fault tests/fault
+suite "all others" tests --ignore=tests/unit --ignore=tests/wire --ignore=tests/fault
