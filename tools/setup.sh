@@ -54,6 +54,8 @@ find_uv() {
 install_project() {
     local uv
     uv=$(find_uv)
+    # The machine's own certificates, by the name of newer and older releases of uv: pip trusts them too.
+    export UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
     export UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=$PWD/.venv
     [ -x .venv/bin/python ] || "$uv" venv --quiet --python "$PYTHON" .venv
     "$uv" pip sync --quiet --require-hashes requirements.lock
