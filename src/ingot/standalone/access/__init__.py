@@ -1,0 +1,1 @@
+"""Who may do what: certificates, tokens, users and RBAC of the API server on one machine."""
