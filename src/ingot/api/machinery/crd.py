@@ -1,5 +1,6 @@
 """CustomResourceDefinitions out of registered kinds."""
 
+import inspect
 from typing import Any
 
 from ingot.api.machinery.kind import Column, KindInfo, Version
@@ -72,7 +73,10 @@ def _override(schema: Object, path: str, hint: Any) -> None:
         if name.endswith("[]"):
             schema = schema["items"]
     replaced = schema["properties"][last]
-    made = schema_of(hint)
+    if inspect.isfunction(hint):
+        made: Object = hint(replaced)
+    else:
+        made = schema_of(hint)
     if "description" in replaced:
         made.setdefault("description", replaced["description"])
     schema["properties"][last] = made

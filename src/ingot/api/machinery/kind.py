@@ -69,8 +69,9 @@ class Version:
     """One version of a kind. The first of a kind's versions is the stored one.
 
     `overrides` maps a path (`spec.domain.devices.disks`, with `[]` for the items of a list) to the type that
-    this version has there. `upgrade` turns an object of this version into the stored shape, `downgrade` turns
-    it back, both in place; apiVersion is set by the caller. Upgrading twice must change nothing more.
+    this version has there, or to a function from the stored version's schema to this one's. `upgrade` turns an
+    object of this version into the stored shape, `downgrade` turns it back, both in place; apiVersion is set by
+    the caller. Upgrading twice must change nothing more.
     """
 
     name: str

@@ -97,9 +97,9 @@ class LabelSelector(Shape):
     """Selects objects by their labels; all requirements must hold."""
 
     match_labels: Annotated[Opt[dict[str, str]], Field("Labels with exactly these values.")] = UNSET
-    match_expressions: Annotated[
-        Opt[list[LabelRequirement]], Field("Further requirements.", list_type="atomic")
-    ] = UNSET
+    match_expressions: Annotated[Opt[list[LabelRequirement]], Field("Further requirements.", list_type="atomic")] = (
+        UNSET
+    )
 
 
 class ResourceRequirements(Shape):
@@ -120,9 +120,7 @@ class ClaimSpec(Shape):
     access_modes: Opt[AccessMode] = UNSET
     resources: Opt[ResourceRequirements] = UNSET
     storage_class_name: Annotated[Opt[str], Field("The StorageClass; absent for the default one.")] = UNSET
-    volume_mode: Annotated[Opt[Literal["Block", "Filesystem"]], Field("What the volume is offered as.")] = (
-        UNSET
-    )
+    volume_mode: Annotated[Opt[Literal["Block", "Filesystem"]], Field("What the volume is offered as.")] = UNSET
     volume_name: Annotated[Opt[str], Field("The PersistentVolume to bind to.")] = UNSET
     selector: Annotated[Opt[LabelSelector], Field("Which PersistentVolumes may be bound.")] = UNSET
     data_source: Annotated[Opt[TypedReference], Field("What the volume is filled from.")] = UNSET

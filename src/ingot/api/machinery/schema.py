@@ -56,8 +56,8 @@ def peel(hint: Any) -> tuple[Any, Field]:
             present = [arm for arm in arms if arm not in (UnsetType, types.NoneType)]
             if types.NoneType in arms:
                 field = field.over(Field(nullable=True))
-            if len(present) == 1:
-                hint = present[0]
+            if len(present) < len(arms):
+                hint = Union[tuple(present)]  # noqa: UP007 — the arms are known at run time only
                 continue
         return hint, field
 
@@ -104,9 +104,7 @@ def _bare_schema(bare: Any, field: Field, above: tuple[type, ...]) -> Object:
         return {"type": "object", "additionalProperties": _schema(arguments[1], above)}
     if isinstance(bare, type) and issubclass(bare, Shape):
         return _shape_schema(bare, above)
-    raise TypeError(
-        f"{bare!r} has no structural schema: use a Shape, scalar, list, dict[str, …], Literal or Raw"
-    )
+    raise TypeError(f"{bare!r} has no structural schema: use a Shape, scalar, list, dict[str, …], Literal or Raw")
 
 
 def _shape_schema(shape: type[Shape], above: tuple[type, ...]) -> Object:
