@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kube import binaries
 from kube.golang import Go, GoError, Unavailable, find_go
-from kube.modules import write_etcd, write_kubernetes
+from kube.modules import ETCD, write_etcd, write_kubernetes
 
 UNAVAILABLE = 3
 
@@ -51,9 +51,9 @@ def build_all() -> None:
         place = Path(scratch)
         made = place / "bin"
         made.mkdir()
-        write_etcd(place / "etcd", binaries.ETCD)
-        build(go, place / "etcd", "go.etcd.io/etcd/server/v3", made / "etcd")
+        write_etcd(go, place / "etcd", binaries.ETCD)
         write_kubernetes(go, place / "kubernetes", binaries.KUBERNETES)
+        build(go, place / "etcd", ETCD, made / "etcd")
         for name in binaries.NAMES:
             if name != "etcd":
                 build(go, place / "kubernetes", f"k8s.io/kubernetes/cmd/{name}", made / name)

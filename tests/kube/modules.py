@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from kube.golang import Go, GoError, Unavailable
 
+ETCD = "go.etcd.io/etcd/server/v3"
 
-def write_etcd(place: Path, version: str) -> None:
+
+def write_etcd(go: Go, place: Path, version: str) -> None:
     """A module that requires etcd's server and nothing else."""
-    write(place, "etcd", f"require go.etcd.io/etcd/server/v3 v{version}\n")
+    write(place, "etcd", f"require {ETCD} v{version}\n")
+    fetch(go, place, ETCD, version)
 
 
 def write_kubernetes(go: Go, place: Path, version: str) -> None:
@@ -27,14 +31,20 @@ def write(place: Path, name: str, body: str) -> None:
     (place / "go.mod").write_text(f"module ingot.test/{name}\n\ngo 1.23.0\n\n{body}")
 
 
-def staging_modules(go: Go, place: Path, version: str) -> list[str]:
-    """The modules that Kubernetes keeps in its own tree, by its go.mod."""
+def fetch(go: Go, place: Path, path: str, version: str) -> dict[str, Any]:
+    """Brings a module into Go's cache and tells where it is. Raises Unavailable if no proxy gives it."""
     try:
-        (found,) = go.json("mod", "download", "-json", f"k8s.io/kubernetes@v{version}", cwd=place)
+        (found,) = go.json("mod", "download", "-json", f"{path}@v{version}", cwd=place)
     except GoError as problem:
         raise Unavailable(f"no Go module proxy answers: {problem.output}") from problem
     if "Error" in found:
-        raise Unavailable(f"the Go module proxy does not give k8s.io/kubernetes: {found['Error']}")
+        raise Unavailable(f"no Go module proxy gives {path}: {found['Error']}")
+    return found
+
+
+def staging_modules(go: Go, place: Path, version: str) -> list[str]:
+    """The modules that Kubernetes keeps in its own tree, by its go.mod."""
+    found = fetch(go, place, "k8s.io/kubernetes", version)
     (parsed,) = go.json("mod", "edit", "-json", found["GoMod"], cwd=place)
     return [item["Old"]["Path"] for item in parsed["Replace"] if item["New"]["Path"].startswith("./staging/")]
 
