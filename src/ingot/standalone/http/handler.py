@@ -42,7 +42,7 @@ class Handler:
             return refusal(internal(f"{type(error).__name__}: {error}"))
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        user = self._authenticator.authenticate(request)
+        user = self._authenticator.authenticate(request.headers.items(), _certificate(request), request.path)
         found = targets.parse(request.raw_path.partition("?")[0])
         if found is None:
             self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
@@ -53,3 +53,9 @@ class Handler:
         )
         self._authorizer.check(user, wanted)
         return await self._verbs.answer(request, found, verb, user)
+
+
+def _certificate(request: web.BaseRequest) -> bytes | None:
+    """The client's verified certificate, if it has shown one."""
+    tls = request.get_extra_info("ssl_object")
+    return tls.getpeercert(True) if tls else None

@@ -1,15 +1,15 @@
 """Verbs on objects: each request finds its kind, its verb and its subresource here."""
 
-from collections.abc import Awaitable, Callable
-
 from aiohttp import web
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError, bad_request, path_not_found, too_large
+from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.access.user import User
 from ingot.standalone.http import answers
 from ingot.standalone.http.forms import Former
 from ingot.standalone.http.negotiate import negotiate
+from ingot.standalone.http.streams import Streams, connect
 from ingot.standalone.http.target import Target
 from ingot.standalone.http.watch import Watch
 from ingot.standalone.objects import body, creator, deleter, intake, patcher, reader, scale, updater
@@ -18,17 +18,16 @@ from ingot.standalone.objects.world import World
 
 # kube-apiserver's own limit for a request's body.
 MAX_BODY = 3 << 20
-
-# A subresource that is neither status nor scale: it answers for itself.
-Special = Callable[[web.BaseRequest, Call], Awaitable[web.StreamResponse]]
+SUBRESOURCE_VERBS = {"token": ("create",), "binding": ("create",), "eviction": ("create",), "finalize": ("update",)}
 
 
 class Verbs:
-    """Answers requests on resources. `specials` are subresources by (resource key, subresource)."""
+    """Answers requests on resources."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, reviews: Reviews) -> None:
         self._world = world
-        self.specials: dict[tuple[str, str], Special] = {}
+        self._reviews = reviews
+        self.streams = Streams()
         self._watches: set[Watch] = set()
 
     def end_watches(self) -> None:
@@ -36,10 +35,9 @@ class Verbs:
             watch.end()
 
     async def answer(self, request: web.BaseRequest, found: Target, verb: str, user: User) -> web.StreamResponse:
+        if stream := self.streams.find(found):
+            return await connect(request, found, stream)
         call = self._call(request, found, verb, user)
-        special = self.specials.get((call.served.definition.key, found.subresource))
-        if special:
-            return await special(request, call)
         _check_verb(call)
         response = await self._dispatch(request, call)
         version = call.served.version
@@ -66,6 +64,8 @@ class Verbs:
         former = Former(call.served, negotiate(request.headers.get("Accept", "")), call.query.get("includeObject", ""))
         if call.subresource == "scale":
             return await self._scale(request, call)
+        if call.subresource == "token" or call.served.definition.ephemeral:
+            return await self._review(request, call, former)
         match call.verb:
             case "get":
                 return _written(former, former.entry(reader.get(self._world.store, call)))
@@ -99,6 +99,15 @@ class Verbs:
                 obj, created = await updater.replace(self._world, call, taken)
         return _written(former, former.one(obj), 201 if created else 200)
 
+    async def _review(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
+        given = as_object(await read_body(request), request.headers.get("Content-Type", ""))
+        if call.subresource:
+            made = self._reviews.token_request(given, call.namespace, call.name)
+        else:
+            intake.shape(call, given, [])
+            made = self._reviews.answer(call.served.definition.plural, given, call.user, call.namespace)
+        return _written(former, former.one(made), 201)
+
     async def _delete(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
         raw = await read_body(request)
         given = body.decode(raw, request.headers.get("Content-Type", "")).value if raw else None
@@ -121,7 +130,9 @@ def _check_verb(call: Call) -> None:
     definition = call.served.definition
     if call.subresource and call.subresource not in definition.subresources:
         raise path_not_found()
-    allowed = ("get", "patch", "update") if call.subresource else definition.verbs
+    allowed = (
+        SUBRESOURCE_VERBS.get(call.subresource, ("get", "patch", "update")) if call.subresource else definition.verbs
+    )
     if call.verb not in allowed:
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from ingot.api.status import ApiError, bad_request
 from ingot.standalone.access.user import User
+from ingot.standalone.patch.managers import manager_name
 from ingot.standalone.resources.served import Served
 
 VALIDATIONS = ("Ignore", "Warn", "Strict")
@@ -51,13 +52,13 @@ class Call:
 
     @property
     def manager(self) -> str:
-        """The field manager: the one named, else the program that the user agent names."""
+        """The field manager: the one named, else what the user agent says."""
         named = self.query.get("fieldManager", "")
         if len(named) > 128:
             raise _invalid_option(
                 "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong", self.verb
             )
-        return named or self.agent.partition("/")[0][:128] or "unknown"
+        return manager_name(named, self.agent)
 
     @property
     def force(self) -> bool:

@@ -6,7 +6,6 @@ from ingot.api.status import already_exists, bad_request
 from ingot.standalone.objects import intake
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
-from ingot.standalone.patch import managers
 
 # Kinds whose creator may bring a status along, although it has a subresource for it.
 STATUS_ON_CREATE = ("nodes",)
@@ -23,24 +22,21 @@ async def create(world: World, call: Call, obj: Object) -> Object:
 async def insert(world: World, call: Call, obj: Object, managed: list[Object] | None) -> Object:
     """Creates; `managed` are the managed fields where server-side apply has made them, None to make them here."""
     served, definition = call.served, call.served.definition
+    if definition.custom:
+        obj = registry.admit(obj, None, "CREATE")
     meta = obj["metadata"]
+    if managed is None:
+        managed = served.fields(call.subresource).update(None, obj, call.manager, call.timestamp)
     intake.baptize(obj)
     meta["creationTimestamp"] = call.timestamp
+    if managed:
+        meta["managedFields"] = managed
     world.check_namespace(call)
     if "status" in definition.subresources and definition.key not in STATUS_ON_CREATE:
         obj.pop("status", None)
         definition.default(obj)
-    obj = registry.admit(obj, None, "CREATE") if definition.custom else obj
-    meta = obj["metadata"]
     if definition.custom or definition.has_generation:
         meta["generation"] = 1
-    meta["managedFields"] = (
-        managed
-        if managed is not None
-        else managers.updated(
-            obj, None, call.manager, served.api_version, call.subresource, served.typed, call.timestamp
-        )
-    )
     intake.check(call, obj, None)
     world.guard(call, obj, None)
     name = name_of(obj)

@@ -14,6 +14,9 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 POLICIES = ("Background", "Foreground", "Orphan")
 DEFAULT_POD_GRACE = 30
+CUSTOM_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+# Kinds whose deletion begins with work of the server's own.
+CLEANUP = {"customresourcedefinitions.apiextensions.k8s.io": CUSTOM_CLEANUP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,9 @@ def _mark(call: Call, obj: Object, grace: int, policy: str) -> None:
     finalizers = [name for name in meta.get("finalizers", ()) if not policy or name not in (FOREGROUND, ORPHAN)]
     if policy in ("Foreground", "Orphan"):
         finalizers.append(FOREGROUND if policy == "Foreground" else ORPHAN)
+    cleanup = CLEANUP.get(call.served.definition.key)
+    if cleanup and "deletionTimestamp" not in meta and cleanup not in finalizers:
+        finalizers.append(cleanup)
     if finalizers:
         meta["finalizers"] = finalizers
     else:

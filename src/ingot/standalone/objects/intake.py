@@ -5,6 +5,7 @@ import uuid
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import bad_request, invalid
+from ingot.standalone.builtin.canonical import canonical
 from ingot.standalone.builtin.decode import decode_error
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
@@ -40,15 +41,15 @@ def take(call: Call, body: Body) -> Object:
 def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
     """Checks the types of a Kubernetes kind, deals with unknown fields and fills in defaults."""
     served, definition = call.served, call.served.definition
-    if not definition.custom and (problem := decode_error(definition, obj)):
-        raise bad_request(
-            f'{definition.kind} in version "{served.version.name}" cannot be handled as a {definition.kind}: {problem}'
-        )
+    if not definition.custom and (problem := decode_error(definition, obj, served.version.name)):
+        raise bad_request(problem)
     if call.validation != "Ignore":
         _strictness(call, obj, duplicates)
     served.schema.prune(obj)
     served.schema.default(obj)
     definition.default(obj)
+    if not definition.custom:
+        canonical(served.version.schema, obj)
 
 
 def _strictness(call: Call, obj: Object, duplicates: list[str]) -> None:

@@ -73,9 +73,8 @@ async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
         raise bad_request("metadata.managedFields must be nil")
 
     def merged(live: Object | None) -> Object:
-        made = apply.server_side(
-            live, applied, call.manager, call.force, served.api_version, call.subresource, served.typed, call.timestamp
-        )
+        fields = served.fields(call.subresource)
+        made = apply.server_side(fields, live, applied, call.manager, call.force, call.timestamp)
         intake.shape(call, made, body.duplicates)
         return made
 

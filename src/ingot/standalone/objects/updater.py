@@ -9,7 +9,7 @@ from ingot.api.status import MODIFIED, Cause, conflict, invalid, not_found
 from ingot.standalone.objects import creator, intake
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
-from ingot.standalone.patch import managers
+from ingot.standalone.patch import entries
 from ingot.standalone.store.history import Entry
 
 # From the object as it is to the object as it should be; the argument is the function's to keep or to change.
@@ -43,11 +43,11 @@ async def change(world: World, call: Call, make: Make, apply: bool = False) -> O
     old = served.read(entry)
     new = make(deepcopy(old))
     _check_preconditions(call, new, old)
-    new = _prepare(call, new, old)
+    if definition.custom:
+        new = registry.admit(new, old, "UPDATE")
     if not apply:
-        new["metadata"]["managedFields"] = managers.updated(
-            new, old, call.manager, served.api_version, call.subresource, served.typed, call.timestamp
-        )
+        _manage(new, served.fields(call.subresource).update(old, new, call.manager, call.timestamp))
+    new = _prepare(call, new, old)
     if _same(new, old):
         await world.store.settled()
         return old
@@ -66,6 +66,13 @@ async def _store(world: World, call: Call, new: Object, entry: Entry) -> Object:
         return new
     stored = intake.in_front(served.to_storage(new))
     return served.read(await world.store.put(definition.key, entry.namespace, entry.name, stored))
+
+
+def _manage(obj: Object, managed: list[Object]) -> None:
+    if managed:
+        obj["metadata"]["managedFields"] = managed
+    else:
+        obj["metadata"].pop("managedFields", None)
 
 
 def _check_preconditions(call: Call, new: Object, old: Object) -> None:
@@ -95,9 +102,10 @@ def _prepare(call: Call, new: Object, old: Object) -> Object:
         new = _only_status(new, old, definition.custom)
     elif "status" in definition.subresources:
         _keep(new, old, "status")
+    if definition.key == "namespaces" and call.subresource != "finalize":
+        # Only the subresource may let a namespace go.
+        _keep(new, old, "spec")
     definition.default(new)
-    if definition.custom:
-        new = registry.admit(new, old, "UPDATE")
     if (definition.custom or definition.has_generation) and _content(new) != _content(old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return new
@@ -105,7 +113,8 @@ def _prepare(call: Call, new: Object, old: Object) -> Object:
 
 def _only_status(new: Object, old: Object, custom: bool) -> Object:
     made = dict(old)
-    made["metadata"] = dict(old["metadata"], managedFields=new["metadata"].get("managedFields", []))
+    made["metadata"] = dict(old["metadata"])
+    _keep(made["metadata"], new["metadata"], "managedFields")
     if not custom:
         # Kubernetes lets the writer of a status set labels, annotations and finalizers with it.
         made["metadata"] = new["metadata"]
@@ -128,20 +137,7 @@ def _content(obj: Object) -> Object:
 
 def _same(new: Object, old: Object) -> bool:
     """Whether nothing has changed but times in the managed fields."""
-    if new == old:
-        return True
-    meta, before = new["metadata"], old["metadata"]
-    if {**new, "metadata": None} != {**old, "metadata": None}:
-        return False
-    if {**meta, "managedFields": None} != {**before, "managedFields": None}:
-        return False
-    return _timeless(meta) == _timeless(before)
-
-
-def _timeless(meta: Object) -> list[Object]:
-    return [
-        {key: value for key, value in fields.items() if key != "time"} for fields in meta.get("managedFields") or ()
-    ]
+    return new == old or entries.keep_times(new, old) == old
 
 
 def _is_finished(key: str, obj: Object) -> bool:

@@ -15,6 +15,7 @@ class Catalog:
         self._definitions: dict[tuple[str, str], Definition] = {}
         self._served: dict[tuple[str, str, str], Served] = {}
         self._kinds: dict[tuple[str, str], Definition] = {}
+        self._keys: dict[str, Definition] = {}
         for definition in definitions:
             self.install(definition)
 
@@ -26,6 +27,8 @@ class Catalog:
         self.remove(definition.group, definition.plural)
         self._definitions[definition.group, definition.plural] = definition
         self._kinds[definition.group, definition.kind] = definition
+        if not definition.storage_key:
+            self._keys[definition.key] = definition
         for version in definition.versions.values():
             if version.served:
                 key = (definition.group, version.name, definition.plural)
@@ -38,6 +41,7 @@ class Catalog:
         if definition is None:
             return
         self._kinds.pop((group, definition.kind), None)
+        self._keys.pop(definition.key, None)
         for version in definition.versions:
             self._served.pop((group, version, plural), None)
         self.generation += 1
@@ -47,6 +51,14 @@ class Catalog:
 
     def definition(self, group: str, plural: str) -> Definition | None:
         return self._definitions.get((group, plural))
+
+    def of_key(self, key: str) -> Definition | None:
+        """The definition whose objects the store keeps under a key."""
+        return self._keys.get(key)
+
+    def known(self, key: str) -> Definition:
+        """The definition of a kind that every server has."""
+        return self._keys[key]
 
     def of_kind(self, api_version: str, kind: str) -> Definition | None:
         """The definition that serves a kind in a version, as an owner reference names it."""

@@ -8,6 +8,8 @@ from ingot.api import registry
 from ingot.api.object import Object, split_api_version
 from ingot.api.status import Cause
 from ingot.standalone.builtin import meta
+from ingot.standalone.patch import resets
+from ingot.standalone.patch.managers import FieldManager
 from ingot.standalone.patch.typed import TypedSchema
 from ingot.standalone.resources.definition import Definition, Version
 from ingot.standalone.schema.schema import Schema
@@ -30,6 +32,7 @@ class Served:
         self.changed = changed
         self.api_version = definition.api_version(version.name)
         self.stored = version.name == definition.storage_version
+        self._fields: dict[str, FieldManager] = {}
         # Lists of Kubernetes' own kinds give items without kind and apiVersion; they rest with both in front.
         self._head = encode({"kind": definition.kind, "apiVersion": self.api_version})[:-1] + b","
 
@@ -41,13 +44,26 @@ class Served:
     def typed(self) -> TypedSchema:
         return TypedSchema(self.version.schema)
 
-    @property
-    def storage(self) -> "Served":
-        """The same kind in the version that is stored."""
+    def fields(self, subresource: str = "") -> FieldManager:
+        """The keeper of managed fields for requests in this version."""
+        found = self._fields.get(subresource)
+        if found is None:
+            found = self._fields[subresource] = self._field_manager(subresource)
+        return found
+
+    def _field_manager(self, subresource: str) -> FieldManager:
         definition = self.definition
-        if self.stored:
-            return self
-        return Served(definition, definition.versions[definition.storage_version], self.changed)
+        schemas = {
+            definition.api_version(version.name): TypedSchema(version.schema)
+            for version in definition.versions.values()
+            if version.name != self.version.name
+        }
+        schemas[self.api_version] = self.typed
+        reset = resets.of(definition, subresource)
+        return FieldManager(definition.kind, self.api_version, schemas, subresource, reset, self._converted)
+
+    def _converted(self, obj: Object, api_version: str) -> Object:
+        return self._convert(dict(obj), split_api_version(api_version)[1])
 
     def rests_as_served(self, entry: Entry) -> bool:
         """Whether the entry's bytes are this version's answer as they are."""

@@ -1,0 +1,40 @@
+"""What a new server starts with: namespaces, roles, and the kinds of Ingot."""
+
+import asyncio
+
+from ingot.api import registry
+from ingot.api.object import Object, name_of
+from ingot.standalone.access import bootstrap
+from ingot.standalone.lifecycle.customs import KEY as CUSTOMS
+from ingot.standalone.lifecycle.inside import Inside
+from ingot.standalone.lifecycle.namespaces import FIRST
+from ingot.standalone.objects.world import World
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+async def furnish(world: World) -> None:
+    """Creates what is missing and brings Ingot's own definitions up to this program's."""
+    inside = Inside(world, "bootstrap")
+    namespaces = world.catalog.known("namespaces")
+    roles = world.catalog.known(f"clusterroles.{RBAC}")
+    bindings = world.catalog.known(f"clusterrolebindings.{RBAC}")
+    await asyncio.gather(
+        *(inside.create(namespaces, {"metadata": {"name": name}}) for name in FIRST),
+        *(inside.create(roles, role) for role in bootstrap.cluster_roles()),
+        *(inside.create(bindings, binding) for binding in bootstrap.cluster_role_bindings()),
+        *(_define(inside, crd) for crd in registry.crds()),
+    )
+
+
+async def _define(inside: Inside, crd: Object) -> None:
+    definition = inside.world.catalog.known(CUSTOMS)
+    # Conversion happens in process here; the webhook in the definition is for a cluster.
+    crd["spec"]["conversion"] = {"strategy": "None"}
+    await inside.create(definition, crd)
+
+    def make(found: Object) -> Object:
+        found["spec"] = crd["spec"]
+        return found
+
+    await inside.change(definition, "", name_of(crd), make)

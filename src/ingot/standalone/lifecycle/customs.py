@@ -1,0 +1,98 @@
+"""CustomResourceDefinitions: checked, established, served, and cleaned up after."""
+
+import asyncio
+
+from ingot.api.object import Object
+from ingot.standalone.lifecycle.inside import Inside
+from ingot.standalone.lifecycle.worker import Worker
+from ingot.standalone.objects.deleter import CUSTOM_CLEANUP, Options
+from ingot.standalone.objects.world import World
+from ingot.standalone.resources.definition import Definition
+from ingot.standalone.schema import custom
+from ingot.standalone.store.history import Change, Entry
+from ingot.standalone.store.store import decode
+
+KEY = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+class Customs(Worker[str]):
+    """Serves every established definition from the commit that establishes it."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.store)
+        self._world = world
+        self._inside = Inside(world, "customs")
+        # The generation of each definition that is served, to tell a new schema from a new status.
+        self._generations: dict[str, int] = {}
+        for entry in world.store.collection(KEY):
+            self._serve(entry)
+            self.queue.add(entry.name)
+
+    def on_change(self, change: Change) -> None:
+        if change.resource == KEY:
+            if change.new:
+                self._serve(change.new)
+            else:
+                self._withdraw(change.entry)
+            self.queue.add(change.entry.name)
+        elif change.new is None and change.resource in self._generations:
+            self.queue.add(change.resource)
+
+    def _serve(self, entry: Entry) -> None:
+        crd = decode(entry.value)
+        generation = crd["metadata"].get("generation", 1)
+        if not _is_established(crd) or self._generations.get(entry.name) == generation:
+            return
+        self._world.catalog.install(custom.definition_of(crd), entry.revision)
+        self._generations[entry.name] = generation
+
+    def _withdraw(self, entry: Entry) -> None:
+        spec = decode(entry.value)["spec"]
+        self._world.catalog.remove(spec["group"], spec["names"]["plural"])
+        self._generations.pop(entry.name, None)
+
+    async def work(self, name: str) -> None:
+        definition = self._world.catalog.known(KEY)
+        crd = self._inside.read(definition, "", name)
+        if crd is None:
+            return
+        if "deletionTimestamp" in crd["metadata"]:
+            await self._clean_up(definition, name)
+        else:
+            await self._establish(definition, name)
+
+    async def _establish(self, definition: Definition, name: str) -> None:
+        def make(crd: Object) -> Object:
+            others = [kind for kind in self._world.catalog if kind.key != name]
+            crd["status"] = custom.established(crd, others)
+            return crd
+
+        await self._inside.change(definition, "", name, make, "status")
+
+    async def _clean_up(self, definition: Definition, name: str) -> None:
+        """Deletes all objects of the kind; lets the definition go once none is left."""
+        kind = self._world.catalog.of_key(name)
+        if kind is not None and len(self.store.collection(name)):
+            found = [entry for entry in self.store.collection(name) if "deletionTimestamp" not in _meta(entry)]
+            await asyncio.gather(
+                *(self._inside.delete(kind, entry.namespace, entry.name, Options()) for entry in found)
+            )
+            if len(self.store.collection(name)):
+                return
+
+        def make(crd: Object) -> Object:
+            meta = crd["metadata"]
+            meta["finalizers"] = [held for held in meta.get("finalizers", ()) if held != CUSTOM_CLEANUP]
+            return crd
+
+        await self._inside.change(definition, "", name, make)
+
+
+def _meta(entry: Entry) -> Object:
+    meta: Object = decode(entry.value)["metadata"]
+    return meta
+
+
+def _is_established(crd: Object) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return any(found["type"] == "Established" and found["status"] == "True" for found in conditions)

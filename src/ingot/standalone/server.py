@@ -1,0 +1,116 @@
+"""The API server of one machine: everything put together, started and stopped."""
+
+import sys
+from pathlib import Path
+
+from aiohttp import web
+
+from ingot.api.object import Object
+from ingot.standalone.access import escalation, pki, tokens
+from ingot.standalone.access.attributes import Attributes
+from ingot.standalone.access.authenticate import Authenticator
+from ingot.standalone.access.kubeconfig import server_url, write_kubeconfig
+from ingot.standalone.access.rbac import Authorizer
+from ingot.standalone.access.reviews import Reviews
+from ingot.standalone.builtin.kinds import DEFINITIONS
+from ingot.standalone.http.documents import Documents
+from ingot.standalone.http.handler import Handler
+from ingot.standalone.http.verbs import MAX_BODY, Verbs
+from ingot.standalone.lifecycle import bootstrap
+from ingot.standalone.lifecycle.collector import Collector
+from ingot.standalone.lifecycle.customs import Customs
+from ingot.standalone.lifecycle.namespaces import Namespaces
+from ingot.standalone.lifecycle.worker import Worker
+from ingot.standalone.objects.call import Call
+from ingot.standalone.objects.world import Guard, World
+from ingot.standalone.resources.catalog import Catalog
+from ingot.standalone.store.history import Change
+from ingot.standalone.store.store import Store, decode
+
+RBAC = ".rbac.authorization.k8s.io"
+RBAC_KEYS = tuple(plural + RBAC for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
+# A bound object may nest as deep as a body may; each level costs a few frames of Python.
+RECURSION = 10_000
+# The writer thread asks for the interpreter a few times in each commit; Python's 5 ms would be most of its time.
+SWITCH_SECONDS = 0.0005
+SHUTDOWN_SECONDS = 1.0
+
+
+class Server:
+    """Serves the Kubernetes API from one directory. The caller holds the directory's lock."""
+
+    def __init__(self, directory: Path, host: str, port: int) -> None:
+        self.directory = directory
+        self.host = host
+        self.port = port
+        self._policy_version = 0
+        self._ready = False
+        self._runner: web.ServerRunner | None = None
+        self._workers: list[Worker[str] | Worker[tuple[str, str, str]]] = []
+
+    @property
+    def address(self) -> str:
+        return server_url(self.host, self.port)
+
+    async def start(self) -> None:
+        """Returns when requests are answered and D/kubeconfig names the address."""
+        sys.setrecursionlimit(RECURSION)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        keys = pki.ensure(self.directory / "pki", [self.host])
+        self._store = Store(self.directory / "ingot.db")
+        self._store.listen(self._on_change)
+        authorizer = Authorizer(self._objects, lambda: self._policy_version)
+        issuer = tokens.TokenIssuer(keys.signing_key, self._get)
+        bearers = tokens.Tokens(issuer, tokens.admin_tokens(self.directory / "token"))
+        world = World(self._store, Catalog(DEFINITIONS), _guards(authorizer))
+        self._verbs = Verbs(world, Reviews(authorizer, bearers, self._get))
+        customs = Customs(world)
+        await bootstrap.furnish(world)
+        self._workers = [customs, Namespaces(world, keys.authority_pem), Collector(world)]
+        for worker in self._workers:
+            worker.start()
+        documents = Documents(world.catalog, lambda: self._ready)
+        handler = Handler(Authenticator(bearers, authorizer), authorizer, documents, self._verbs)
+        await self._listen(handler, keys)
+        write_kubeconfig(self.directory / "kubeconfig", keys, self.address)
+        self._ready = True
+
+    async def _listen(self, handler: Handler, keys: pki.Pki) -> None:
+        server = web.Server(handler, access_log=None, client_max_size=MAX_BODY, handler_cancellation=True)
+        self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self.host, self.port, ssl_context=keys.server_context(), backlog=512)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Ends watches, finishes the writes on their way and closes the store."""
+        self._ready = False
+        self._verbs.end_watches()
+        for worker in self._workers:
+            await worker.stop()
+        if self._runner:
+            await self._runner.cleanup()
+        self._store.close()
+
+    def _on_change(self, change: Change) -> None:
+        if change.resource in RBAC_KEYS:
+            self._policy_version += 1
+
+    def _objects(self, key: str) -> list[Object]:
+        return [decode(entry.value) for entry in self._store.collection(key)]
+
+    def _get(self, key: str, namespace: str, name: str) -> Object | None:
+        entry = self._store.get(key, namespace, name)
+        return decode(entry.value) if entry else None
+
+
+def _guards(authorizer: Authorizer) -> dict[str, Guard]:
+    def check(call: Call, new: Object, old: Object | None) -> None:
+        definition = call.served.definition
+        request = Attributes(
+            call.verb, definition.group, call.served.version.name, definition.plural, "", call.namespace, call.name
+        )
+        escalation.check(authorizer, call.user, request, new, old)
+
+    return dict.fromkeys(RBAC_KEYS, check)
