@@ -4,7 +4,7 @@ from ingot.api.object import Object, namespace_of
 from ingot.api.status import ApiError, Cause, bad_request, invalid
 from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.quote import quote
-from ingot.standalone.access.rbac import Authorizer
+from ingot.standalone.access.rbac import Authorizer, missing_roles
 from ingot.standalone.access.review_selectors import check_selectors, evaluation_error
 from ingot.standalone.access.user import User
 
@@ -54,7 +54,7 @@ def self_subject_rules_review(body: Object, user: User, authorizer: Authorizer) 
     namespace = (body.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise bad_request("no namespace on request")
-    rules, error = authorizer.rules(user, namespace)
+    rules, missing = authorizer.rules(user, namespace)
     status: Object = {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
     for rule in rules:
         wire = rule.wire()
@@ -63,8 +63,8 @@ def self_subject_rules_review(body: Object, user: User, authorizer: Authorizer) 
             status["resourceRules"].append(kept)
         if rule.urls:
             status["nonResourceRules"].append({"verbs": wire["verbs"], "nonResourceURLs": list(rule.urls)})
-    if error:
-        status["evaluationError"] = error
+    if missing:
+        status["evaluationError"] = missing_roles(missing)
     head = {"apiVersion": body.get("apiVersion"), "kind": body.get("kind")}
     return {**head, "metadata": {"creationTimestamp": None}, "spec": {}, "status": status}
 

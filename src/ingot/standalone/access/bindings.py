@@ -19,6 +19,21 @@ CLUSTER_ROLE_BINDINGS = f"clusterrolebindings.{GROUP}"
 ListObjects = Callable[[str], Iterable[Object]]
 
 
+class MissingRole(Exception):
+    """A binding refers to a role that is not there, or to something that is no role."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"{kind} {name} not found")
+        self.kind = kind
+        self.name = name
+
+    def error(self, plural: str) -> ApiError:
+        """The error for the wire, which names `plural` as the collection that was searched."""
+        if self.kind not in ("Role", "ClusterRole"):
+            return ApiError(500, "", f"unsupported role reference kind: {quote(self.kind)}")
+        return not_found(GROUP, plural, self.name)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Bound:
     """One subject of one binding; sorted as kube-apiserver visits them: by binding, then by place in it."""
@@ -70,7 +85,7 @@ class Policy:
             yield from self._namespaces[namespace].of(user)
 
     def rules(self, reference: Object, namespace: str) -> tuple[Rule, ...]:
-        """The rules of a roleRef in a binding of `namespace`; ApiError when there is no such role."""
+        """The rules of a roleRef in a binding of `namespace`; MissingRole when there is no such role."""
         kind, name = str(reference.get("kind", "")), str(reference.get("name", ""))
         key = (kind, namespace if kind == "Role" else "", name)
         if key not in self._rules:
@@ -78,15 +93,11 @@ class Policy:
         return self._rules[key]
 
     def _find(self, kind: str, namespace: str, name: str) -> list[Object]:
-        if kind == "ClusterRole":
-            if name not in self._cluster_roles:
-                raise not_found(GROUP, "clusterroles", name)
+        if kind == "ClusterRole" and name in self._cluster_roles:
             return rules_of(self._cluster_roles[name], self._cluster_roles)
-        if kind == "Role":
-            if (namespace, name) not in self._roles:
-                raise not_found(GROUP, "roles", name)
+        if kind == "Role" and (namespace, name) in self._roles:
             return self._roles[namespace, name].get("rules") or []
-        raise ApiError(500, "", f"unsupported role reference kind: {quote(kind)}")
+        raise MissingRole(kind, name)
 
 
 def _add(bindings: Bindings, number: int, binding: Object) -> None:

@@ -4,9 +4,9 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError, forbidden
 from ingot.standalone.access.aggregation import is_aggregated
 from ingot.standalone.access.attributes import Attributes
-from ingot.standalone.access.bindings import GROUP
+from ingot.standalone.access.bindings import GROUP, MissingRole
 from ingot.standalone.access.quote import quote, quote_all
-from ingot.standalone.access.rbac import Authorizer
+from ingot.standalone.access.rbac import Authorizer, missing_roles
 from ingot.standalone.access.rules import Rule, compact, uncovered
 from ingot.standalone.access.user import MASTERS, User
 
@@ -52,19 +52,25 @@ def _check_binding(authorizer: Authorizer, user: User, request: Attributes, new:
         bind = Attributes("bind", group, "*", plural, namespace=request.namespace, name=name)
         if authorizer.allowed(user, bind).allowed:
             return
-    rules = authorizer.role_rules(reference, request.namespace)
+    try:
+        rules = authorizer.role_rules(reference, request.namespace)
+    except MissingRole as error:
+        # The collection that kube-apiserver names is the request's, not the role's.
+        raise error.error(request.resource) from error
     _confirm(authorizer, user, request, new, list(rules))
 
 
 def _confirm(authorizer: Authorizer, user: User, request: Attributes, new: Object, rules: list[Rule]) -> None:
-    held, errors = authorizer.rules(user, request.namespace)
-    missing = uncovered(held, rules)
-    if not missing:
+    held, missing = authorizer.rules(user, request.namespace)
+    excess = uncovered(held, rules)
+    if not excess:
         return
-    lines = "\n".join(sorted({str(rule) for rule in compact(missing)}))
+    lines = "\n".join(sorted({str(rule) for rule in compact(excess)}))
     who = f"user {quote(user.name)} (groups={quote_all(user.groups)})"
     why = f"{who} is attempting to grant RBAC permissions not currently held:\n{lines}"
-    raise _refusal(request, new, f"{why}; resolution errors: [{errors}]" if errors else why)
+    if missing:
+        why = f"{why}; resolution errors: [{missing_roles(missing, request.resource)}]"
+    raise _refusal(request, new, why)
 
 
 def _refusal(request: Attributes, new: Object, why: str) -> ApiError:

@@ -73,7 +73,7 @@ def ensure(directory: Path, hosts: Sequence[str] = (), now: datetime | None = No
     """
     private_directory(directory)
     deadline = (now or datetime.now(UTC)) + RENEW_BEFORE
-    wanted = list(dict.fromkeys([*LOCAL_HOSTS, *hosts]))
+    wanted = list(dict.fromkeys([*LOCAL_HOSTS, *filter(None, hosts)]))
 
     def fresh(pair: Pair) -> bool:
         return pair.expires() > deadline

@@ -1,12 +1,11 @@
 """RBAC: who may do what, from the roles and bindings in the store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ingot.api.object import Object
-from ingot.api.status import ApiError
 from ingot.standalone.access.attributes import Attributes, Decision, denial
-from ingot.standalone.access.bindings import Bound, ListObjects, Policy
+from ingot.standalone.access.bindings import Bound, ListObjects, MissingRole, Policy
 from ingot.standalone.access.rules import Rule
 from ingot.standalone.access.user import MASTERS, User
 
@@ -22,12 +21,12 @@ class _Scope:
     """What one user holds in one namespace, and the answers already found."""
 
     granted: list[tuple[Bound, Rule]]
-    errors: list[str]
+    missing: list[MissingRole]
     # (verb, group, resource, subresource) → the rules that allow it, with the names they allow it on.
     answers: dict[tuple[str, str, str, str], list[tuple[tuple[str, ...], Decision]]] = field(default_factory=dict)
 
     def denied(self) -> Decision:
-        return Decision(False, f"RBAC: {_aggregate(self.errors)}") if self.errors else _DENIED
+        return Decision(False, f"RBAC: {missing_roles(self.missing)}") if self.missing else _DENIED
 
 
 class Authorizer:
@@ -68,13 +67,13 @@ class Authorizer:
         if not decision.allowed:
             raise denial(user, attributes, decision.reason)
 
-    def rules(self, user: User, namespace: str) -> tuple[list[Rule], str]:
-        """All rules that `user` holds in `namespace`, and what went wrong while gathering them, or ""."""
+    def rules(self, user: User, namespace: str) -> tuple[list[Rule], list[MissingRole]]:
+        """All rules that `user` holds in `namespace`, and the roles that bindings name in vain."""
         scope = self._scope(user, namespace)
-        return [rule for _, rule in scope.granted], _aggregate(scope.errors)
+        return [rule for _, rule in scope.granted], scope.missing
 
     def role_rules(self, reference: Object, namespace: str) -> tuple[Rule, ...]:
-        """The rules of a roleRef; ApiError 404 when there is no such role."""
+        """The rules of a roleRef; MissingRole when there is no such role."""
         self._refresh()
         return self._policy.rules(reference, namespace)
 
@@ -93,9 +92,8 @@ class Authorizer:
         for bound in self._policy.bound(user, namespace):
             try:
                 scope.granted += [(bound, rule) for rule in self._policy.rules(bound.reference, bound.namespace)]
-            except ApiError as error:
-                # kube-apiserver's cache says the singular here where its storage says the plural.
-                scope.errors.append(error.message.replace("roles.", "role.", 1))
+            except MissingRole as error:
+                scope.missing.append(error)
         return scope
 
     def _refresh(self) -> None:
@@ -127,7 +125,8 @@ def _because(bound: Bound) -> Decision:
     return Decision(True, f"RBAC: allowed by {bound.source}")
 
 
-def _aggregate(errors: list[str]) -> str:
-    """Several errors as Kubernetes prints them together."""
-    unique = list(dict.fromkeys(errors))
-    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""
+def missing_roles(missing: Sequence[MissingRole], searched: str = "") -> str:
+    """Missing roles as Kubernetes prints them: by their kind, or as if `searched` had been where it looked."""
+    messages = [error.error(searched or error.kind.lower()).message for error in missing]
+    unique = list(dict.fromkeys(messages))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"

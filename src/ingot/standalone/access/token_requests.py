@@ -67,7 +67,7 @@ def _seconds(spec: Object) -> int:
 
 def _bound(reference: Object | None, namespace: str, account: str, get: Get) -> Mapping[str, Object]:
     """The objects that the token dies with, by the claim that names them."""
-    if not reference:
+    if reference is None:
         return {}
     group, version = split_api_version(reference.get("apiVersion", ""))
     kind, name = reference.get("kind", ""), reference.get("name", "")
