@@ -1,4 +1,7 @@
-"""What every suite shares: which API servers to test, a real one if asked for, and a list of what was not run."""
+"""What every suite shares: the API servers that it runs on, and a list of what was not run.
+
+A test that asks for `api_server` (or `kubeconfig`, its file) is run once on each server named by `--servers`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kube.binaries import binaries, why_not
+from ingot_up import IngotUp
+from kube.binaries import binaries, home, why_not
 from kube.cluster import ControlPlane
 
 SERVERS = ("ingot", "kube")
@@ -37,6 +41,41 @@ def pytest_configure(config: pytest.Config) -> None:
 def servers(config: pytest.Config) -> list[str]:
     """The API servers that were asked for."""
     return [name for name in config.getoption("--servers").split(",") if name]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "api_server" in metafunc.fixturenames:
+        metafunc.parametrize("api_server", servers(metafunc.config), indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def api_server(request: pytest.FixtureRequest) -> IngotUp | ControlPlane:
+    """The API server under test; one for the whole run, so that a test makes a namespace of its own."""
+    fixture = {"ingot": "ingot_server", "kube": "kube_apiserver"}[request.param]
+    server: IngotUp | ControlPlane = request.getfixturevalue(fixture)
+    return server
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(api_server: IngotUp | ControlPlane) -> Path:
+    """The administrator's kubeconfig of the API server under test."""
+    return api_server.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> Path:
+    """The pinned kubectl. Skips where it is not built."""
+    program = home() / "kubectl"
+    if not program.exists():
+        pytest.skip(f"no kubectl in {home()}: run `make kube`")
+    return program
+
+
+@pytest.fixture(scope="session")
+def ingot_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IngotUp]:
+    """Ingot's own API server, one for the whole run."""
+    with IngotUp(tmp_path_factory.mktemp("ingot")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
