@@ -6,7 +6,7 @@ from ingot.api.cdi.datavolume import DataVolumeSpec, DataVolumeStatus
 from ingot.api.cdi.faults import volume_faults
 from ingot.api.cdi.schedule import Schedule, ScheduleError
 from ingot.api.cdi.sources import DataVolumeSource
-from ingot.api.machinery import UNSET, Field, Int32, Opt, Rule, Shape
+from ingot.api.machinery import UNSET, Field, Opt, Rule, Shape
 from ingot.api.machinery.meta import TemplateMeta
 from ingot.api.machinery.scalar import SUBDOMAIN_PATTERN
 from ingot.api.object import Object
@@ -72,7 +72,7 @@ class CronTemplateSpec(Shape, kw_only=True):
         Field("Whether imports are deleted when newer ones have replaced them; Outdated if absent."),
     ] = UNSET
     imports_to_keep: Annotated[
-        Opt[Int32], Field("How many imports garbage collection leaves; 3 if absent.", minimum=0)
+        Opt[int], Field("How many imports garbage collection leaves; 3 if absent.", format="int32", minimum=0)
     ] = UNSET
     retention_policy: Annotated[
         Opt[RetentionPolicy],

@@ -6,7 +6,7 @@ import msgspec
 
 from ingot.api.cdi.condition import Conditions
 from ingot.api.cdi.cronspec import CronTemplateSpec, cron_faults, normalise
-from ingot.api.machinery import UNSET, Column, Field, Int32, Kind, Label, Opt, Raw, Rule, Shape, Version, kind
+from ingot.api.machinery import UNSET, Column, Field, Kind, Label, Opt, Raw, Rule, Shape, Version, kind
 from ingot.api.machinery.meta import TemplateMeta
 from ingot.api.object import Object
 from ingot.api.status import Cause
@@ -46,7 +46,7 @@ class CommonTemplates(Shape):
 class TemplateValidator(Shape):
     """Where and how often the template validator runs."""
 
-    replicas: Annotated[Int32, Field("How many of its pods run.", minimum=0)] = 2
+    replicas: Annotated[int, Field("How many of its pods run.", format="int32", minimum=0)] = 2
     placement: Annotated[Opt[Raw], Field("On which nodes.")] = UNSET
 
 
@@ -75,9 +75,7 @@ class SSPSpec(Shape):
     feature_gates: Annotated[Opt[dict[str, bool]], Field("Features by name.")] = UNSET
     older_templates: Annotated[
         Opt[CronTemplates],
-        Field(
-            f"An older way to write commonTemplates.{TEMPLATES}; stored as that.",
-        ),
+        Field(f"An older way to write commonTemplates.{TEMPLATES}; stored as that."),
     ] = msgspec.field(default=UNSET, name=OLDER_TEMPLATES)
 
 
@@ -95,19 +93,17 @@ class SSPStatus(Shape):
 
 def _mutate(new: Object, old: Object | None, _operation: str) -> None:
     spec = new.get("spec")
-    if not isinstance(spec, dict):
+    common = spec.get("commonTemplates", {}) if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(common, dict):
         return
+    older = spec.get(OLDER_TEMPLATES)
+    normalise_templates(older)
+    normalise_templates(common.get(TEMPLATES))
     before = {} if old is None else old.get("spec", {}).get("commonTemplates", {})
-    older, common = spec.get(OLDER_TEMPLATES), spec.get("commonTemplates", {})
     # A patch brings the stored list along; then the older name is what its writer meant.
-    if isinstance(older, list) and isinstance(common, dict):
-        normalise_templates(older)
-        if common.get(TEMPLATES, older) in (older, before.get(TEMPLATES)):
-            common[TEMPLATES] = older
-            spec["commonTemplates"] = common
-            del spec[OLDER_TEMPLATES]
-    if isinstance(common, dict):
-        normalise_templates(common.get(TEMPLATES))
+    if isinstance(older, list) and common.get(TEMPLATES, older) in (older, before.get(TEMPLATES)):
+        spec["commonTemplates"] = {**common, TEMPLATES: older}
+        del spec[OLDER_TEMPLATES]
 
 
 def normalise_templates(templates: object) -> None:

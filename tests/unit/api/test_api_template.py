@@ -1,0 +1,57 @@
+import pytest
+from judge_cdi import make, refusal, stored
+
+from ingot.api import registry
+from ingot.api.template import Template
+
+MACHINE = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "${NAME}", "labels": {"app": "${NAME}"}},
+    "spec": {"running": "${{RUNNING}}", "anything": [1, {"a": None}]},
+}
+NAME = {"name": "NAME", "generate": "expression", "from": "fedora-[a-z0-9]{16}", "displayName": "Name"}
+
+
+def template(**fields):
+    return make("template.openshift.io/v1", "Template", **{"objects": [MACHINE], **fields})
+
+
+def test_a_template_is_stored_as_it_is():
+    asked = template(
+        message="${NAME} is there",
+        parameters=[NAME, {"name": "RUNNING", "value": "false", "required": True, "description": "Whether"}],
+        labels={"template": "fedora"},
+    )
+    assert stored(asked) == asked
+    read = Template.from_object(asked)
+    assert read.parameters[0].expression == "fedora-[a-z0-9]{16}"
+    assert read.to_object() == asked
+
+
+def test_names_are_those_of_openshift():
+    info = registry.find("template.openshift.io", "Template")
+    assert (info.plural, info.singular, info.namespaced) == ("templates", "template", True)
+    assert [version.name for version in info.versions] == ["v1"]
+    assert info.status is False
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"objects": [{}]}, "objects[0].apiVersion: Required value: the object's apiVersion is expected"),
+        ({"objects": [MACHINE, {"apiVersion": "v1"}]}, "objects[1].kind: Required value"),
+        ({"parameters": [{"name": "A B"}]}, "parameters.0.name"),
+        ({"parameters": [{"name": "A", "generate": "magic"}]}, "parameters.0.generate"),
+        ({"parameters": [{"name": "A", "generate": "expression"}]}, "parameters[0].generate: generate needs from"),
+        ({"paramters": []}, "paramters: unknown field"),
+    ],
+)
+def test_templates_that_are_refused(fields, why):
+    assert why in refusal(template(**fields))
+
+
+def test_objects_are_required():
+    asked = template()
+    del asked["objects"]
+    assert '"objects" is a required property' in refusal(asked)
