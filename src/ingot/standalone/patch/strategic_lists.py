@@ -1,0 +1,163 @@
+"""Lists in a strategic merge patch: merged by key or as sets, and put in order."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ingot.api.object import Object
+from ingot.api.status import ApiError
+from ingot.standalone.patch.strategic_schema import Place, not_mergeable
+from ingot.standalone.patch.values import go_type, go_value, same
+
+MergeMap: TypeAlias = Callable[[Object, Object, Place], Object]
+
+
+def merge(base: list[Any], patch: list[Any], place: Place, merge_map: MergeMap) -> list[Any]:
+    """The list that the patch makes of `base`: the patch itself unless the schema says that it is to be merged."""
+    if place.strategy != "merge":
+        return patch
+    if not base and not patch:
+        return base
+    if not _are_maps(base, patch):
+        return _ordered(_united(base, patch), patch, base, "")
+    base, patch = _special_items(base, patch, place)
+    merged = _merge_items(base, patch, place, merge_map)
+    return _ordered(merged, patch, base, place.key)
+
+
+def merge_ordered(
+    base: list[Any] | None, patch: list[Any] | None, order: list[Any], place: Place, merge_map: MergeMap
+) -> list[Any]:
+    """The list that the patch makes of `base`, in the given order; what the order does not name keeps its place."""
+    _check_order(patch or [], order, place.key)
+    if patch is None:
+        merged = base or []
+    elif base is None:
+        merged = without_directives(patch)
+    else:
+        merged = merge(list(base), patch, place, merge_map)
+    _are_maps(base or [], patch or [])
+    return _ordered(merged, order, base or [], place.key)
+
+
+def delete(base: list[Any], gone: list[Any]) -> list[Any]:
+    """The list without these scalars."""
+    return [item for item in base if not any(same(item, other) for other in gone)]
+
+
+def without_directives(value: Any) -> Any:
+    """The value without the maps that carry a directive, at any depth."""
+    if type(value) is dict:
+        kept = {name: inner for name, inner in value.items() if not _is_directed(inner)}
+        return {name: without_directives(inner) for name, inner in kept.items()}
+    if type(value) is list:
+        return [without_directives(item) for item in value if not _is_directed(item)]
+    return value
+
+
+def _is_directed(value: Any) -> bool:
+    return type(value) is dict and "$patch" in value
+
+
+def _are_maps(*lists: list[Any]) -> bool:
+    """Whether the items of these lists are maps; they must all be of one kind, and not lists."""
+    items = [item for each in lists for item in each]
+    if not items:
+        raise not_mergeable("no elements in any of the given slices")
+    kinds = {go_type(item) for item in items}
+    if type(items[0]) is list:
+        raise ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+    if len(kinds) > 1:
+        raise not_mergeable(f"list element types are not identical: {go_value(list(lists))}")
+    return type(items[0]) is dict
+
+
+def _united(base: list[Any], patch: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for item in [*base, *patch]:
+        if not any(same(item, other) for other in out):
+            out.append(item)
+    return out
+
+
+def _special_items(base: list[Any], patch: list[Any], place: Place) -> tuple[list[Any], list[Any]]:
+    """Carries out the items that are directives; returns what is left of both lists."""
+    plain: list[Any] = []
+    replace = False
+    for item in patch:
+        if "$patch" not in item:
+            plain.append(item)
+            continue
+        directive = item["$patch"]
+        if directive == "delete":
+            value = _key_of(item, place.key)
+            base = [other for other in base if not _is(other, value, place.key)]
+        elif directive == "replace":
+            replace = True
+        elif directive == "merge":
+            raise not_mergeable("merging lists cannot yet be specified in the patch")
+        else:
+            raise not_mergeable(f"unknown patch type: {go_value(directive)} in map: {go_value(item)}")
+    return (plain, []) if replace else (base, plain)
+
+
+def _merge_items(base: list[Any], patch: list[Any], place: Place, merge_map: MergeMap) -> list[Any]:
+    if not place.key:
+        raise not_mergeable("cannot merge lists without merge key for struct")
+    out = list(base)
+    for item in patch:
+        at = _find(out, _key_of(item, place.key), place.key)
+        if at < 0:
+            out.append(item)
+        else:
+            out[at] = merge_map(out[at], item, place.item())
+    return out
+
+
+def _key_of(item: Any, key: str) -> Any:
+    """What identifies an item: the value of its key, or itself in a list of scalars."""
+    if not key:
+        return item
+    if type(item) is not dict:
+        raise not_mergeable(f"expected a map[string]interface {{}}, but received a {go_type(item)}")
+    if key not in item:
+        raise not_mergeable(f"map: {go_value(item)} does not contain declared merge key: {key}")
+    return item[key]
+
+
+def _is(item: Any, value: Any, key: str) -> bool:
+    if not key:
+        return same(item, value)
+    return type(item) is dict and key in item and same(item[key], value)
+
+
+def _find(items: list[Any], value: Any, key: str) -> int:
+    """The index of the first item that this key identifies, -1 when there is none."""
+    return next((index for index, item in enumerate(items) if _is(item, value, key)), -1)
+
+
+def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
+    """The patch's items must be named by the order, in that order."""
+    if not patch or not order:
+        return
+    wanted = [item for item in patch if not _is_directed(item)]
+    at = 0
+    for named in order:
+        if at < len(wanted) and same(_key_of(wanted[at], key), _key_of(named, key)):
+            at += 1
+    if at < len(wanted):
+        raise not_mergeable(
+            f"The order in patch list:\n{go_value(patch)}\n doesn't match $setElementOrder list:\n{go_value(order)}\n"
+        )
+
+
+def _ordered(items: list[Any], order: list[Any], base: list[Any], key: str) -> list[Any]:
+    """The items that `order` names in its order, the others in that of `base` and, where that tells, among them."""
+    places = [_find(order, _key_of(item, key), key) for item in items]
+    named = sorted((at, n) for n, at in enumerate(places) if at >= 0)
+    rest = sorted((_find(base, _key_of(items[n], key), key), n) for n, at in enumerate(places) if at < 0)
+    first, second = [items[n] for _, n in rest], [items[n] for _, n in named]
+    out: list[Any] = []
+    while first and second:
+        ours, theirs = (_find(base, _key_of(each[0], key), key) for each in (first, second))
+        out.append((first if 0 <= ours < theirs else second).pop(0))
+    return [*out, *first, *second]

@@ -1,0 +1,106 @@
+"""JSON values: copies, equality that tells true from 1, and how Go prints them in Kubernetes' messages."""
+
+from typing import Any, Final
+
+import msgspec
+
+
+class Missing:
+    """The absence of a value, where null is a value like any other."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing()
+
+
+def copy(value: Any) -> Any:
+    """A copy that shares no container with `value`."""
+    if type(value) is dict:
+        return {name: copy(item) if type(item) in (dict, list) else item for name, item in value.items()}
+    if type(value) is list:
+        return [copy(item) if type(item) in (dict, list) else item for item in value]
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two JSON values are equal. Unlike ==, a boolean never equals a number, at any depth."""
+    if type(left) is dict:
+        if type(right) is not dict or len(left) != len(right):
+            return False
+        return all(name in right and same(item, right[name]) for name, item in left.items())
+    if type(left) is list:
+        if type(right) is not list or len(left) != len(right):
+            return False
+        return all(map(same, left, right))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+def to_json(value: Any) -> str:
+    """The JSON text of a scalar as Go writes it: HTML's special characters escaped."""
+    text = msgspec.json.encode(value).decode()
+    if type(value) is str:
+        return escaped(text)
+    if type(value) is float and value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return text
+
+
+def escaped(json: str) -> str:
+    """JSON text with HTML's special characters escaped, which can only stand in strings."""
+    if "<" in json or ">" in json or "&" in json:
+        return json.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return json
+
+
+def go_type(value: Any) -> str:
+    """The name of the Go type that holds this value after decoding, as %T prints it."""
+    if value is None:
+        return "<nil>"
+    if type(value) is dict:
+        return "map[string]interface {}"
+    if type(value) is list:
+        return "[]interface {}"
+    names = {str: "string", bool: "bool", int: "int64", float: "float64"}
+    return names[type(value)]
+
+
+def go_value(value: Any) -> str:
+    """The value as %v prints it."""
+    if value is None:
+        return "<nil>"
+    if type(value) is dict:
+        return "map[" + " ".join(f"{name}:{go_value(value[name])}" for name in sorted(value)) + "]"
+    if type(value) is list:
+        return "[" + " ".join(go_value(item) for item in value) + "]"
+    return value if type(value) is str else to_json(value)
+
+
+def go_syntax(value: Any) -> str:
+    """The value as %#v prints it."""
+    if value is None:
+        return "interface {}(nil)"
+    if type(value) is dict:
+        items = ", ".join(f"{go_quoted(name)}:{go_syntax(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{items}}}"
+    if type(value) is list:
+        return "[]interface {}{" + ", ".join(go_syntax(item) for item in value) + "}"
+    return go_quoted(value) if type(value) is str else to_json(value)
+
+
+def go_quoted(text: str) -> str:
+    """The text as %q prints it."""
+    return msgspec.json.encode(text).decode()
+
+
+def json_type(value: Any) -> str:
+    """What kind of JSON a value is, as Go names it when it cannot decode it."""
+    if value is None:
+        return "null"
+    names = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+    return names[type(value)]
