@@ -95,7 +95,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for report in terminalreporter.getreports("skipped"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         lacking.setdefault(reason.removeprefix("Skipped: "), []).append(report.nodeid)
-    if not lacking:
+    if not lacking or hasattr(config, "workerinput"):  # a worker of pytest-xdist: its parent reports for all
         return
     lines = []
     for reason, names in sorted(lacking.items()):
