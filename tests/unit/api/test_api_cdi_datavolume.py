@@ -8,7 +8,12 @@ PVC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "
 SIZED = {"resources": {"requests": {"storage": "1Gi"}}}
 
 SOURCES = {
-    "http": {"url": "https://images.example/a.qcow2", "extraHeaders": ["X-A: b"], "secretRef": ""},
+    "http": {
+        "url": "https://images.example/a.qcow2",
+        "checksum": "sha256:" + "0" * 64,
+        "extraHeaders": ["X-A: b"],
+        "secretRef": "",
+    },
     "registry": {"url": "docker://quay.example:5000/kubevirt/fedora:40", "platform": {"architecture": "arm64"}},
     "upload": {},
     "pvc": {"namespace": "golden", "name": "fedora"},
@@ -79,7 +84,8 @@ def test_a_struct_reads_what_the_wire_has():
             {"source": {"imageio": {"url": "https://a", "diskId": "1", "secretRef": "s"}}, "pvc": PVC},
             "spec.source.imageio: certConfigMap is expected, or insecureSkipVerify: true",
         ),
-        ({"source": {"http": {"url": "https://a"}, "pvc": PVC}, "pvx": {}}, "spec.pvx: unknown field"),
+        ({"source": {"http": {"url": "https://a"}}, "pvc": PVC, "pvx": {}}, "spec.pvx: unknown field"),
+        ({"source": {"http": {"url": "https://a", "checksum": "crc:1"}}, "pvc": PVC}, "spec.source.http.checksum"),
     ],
 )
 def test_shapes_that_are_refused(spec, why):
@@ -142,7 +148,10 @@ def test_images_that_are_accepted(url):
         ({"storage": {"resources": {"requests": {"storage": -1}}}}, "Invalid value: -1: a size above zero"),
         ({"storage": {"resources": {"requests": {"storage": "1 GB"}}}}, "spec.storage.resources.requests"),
         ({"pvc": SIZED}, "spec.pvc.accessModes: Invalid value: []: exactly one access mode is expected"),
-        ({"pvc": {**PVC, "accessModes": ["ReadWriteOnce", "ReadOnlyMany"]}}, "exactly one access mode"),
+        (
+            {"pvc": {**PVC, "accessModes": ["ReadWriteOnce", "ReadOnlyMany"]}},
+            'spec.pvc.accessModes: Invalid value: ["ReadWriteOnce","ReadOnlyMany"]: exactly one access mode',
+        ),
         (
             {"storage": {**SIZED, "accessModes": ["ReadWriteOnce", "Never"]}},
             'spec.storage.accessModes[1]: Unsupported value: "Never": supported values: "ReadWriteOnce", ',

@@ -30,29 +30,28 @@ def test_a_manifest_of_hco_is_kept_whole():
     asked = hco(
         certConfig={"ca": {"duration": "48h0m0s"}},
         deployVmConsoleProxy=False,
-        enableCommonBootImageImport=True,
-        featureGates={"alignCPUs": False},
+        featureGates={"alignCPUs": False, GATE: True},
         infra={"nodePlacement": {"nodeSelector": {"a": "b"}}},
         workloads={},
         workloadUpdateStrategy={"workloadUpdateMethods": ["LiveMigrate"]},
         dataImportCronTemplates=[TODAY],
     )
     assert stored(asked) == asked
-    assert HyperConvergedSpec.from_object(asked["spec"]).enable_common_boot_image_import is True
+    assert HyperConvergedSpec.from_object(asked["spec"]).feature_gates[GATE] is True
 
 
 @pytest.mark.parametrize("gate", [True, False])
-def test_the_feature_gate_is_stored_as_the_field(gate):
-    assert stored(hco(featureGates={GATE: gate})) == hco(enableCommonBootImageImport=gate)
-    both = hco(featureGates={GATE: gate, "other": True})
-    assert stored(both) == hco(enableCommonBootImageImport=gate, featureGates={"other": True})
+def test_the_field_is_stored_as_the_feature_gate(gate):
+    assert stored(hco(enableCommonBootImageImport=gate)) == hco(featureGates={GATE: gate})
+    both = hco(enableCommonBootImageImport=gate, featureGates={"other": True})
+    assert stored(both) == hco(featureGates={"other": True, GATE: gate})
 
 
-def test_the_feature_gate_can_be_applied_again_and_changed():
-    old = hco(enableCommonBootImageImport=True)
-    assert stored(hco(enableCommonBootImageImport=True, featureGates={GATE: True}), old) == old
-    changed = hco(enableCommonBootImageImport=True, featureGates={GATE: False})
-    assert stored(changed, old) == hco(enableCommonBootImageImport=False)
+def test_the_field_can_be_applied_again_and_changed():
+    old = hco(featureGates={GATE: True})
+    assert stored(hco(featureGates={GATE: True}, enableCommonBootImageImport=True), old) == old
+    changed = hco(featureGates={GATE: True}, enableCommonBootImageImport=False)
+    assert stored(changed, old) == hco(featureGates={GATE: False})
 
 
 def test_a_field_and_a_gate_that_differ_are_refused():

@@ -122,7 +122,7 @@ def test_the_hyperconverged():
         "kind": "HyperConverged",
         "metadata": {"name": "kubevirt-hyperconverged"},
         "spec": {
-            "enableCommonBootImageImport": True,
+            "featureGates": {"enableCommonBootImageImport": True},
             "dataImportCronTemplates": [template(1, "0 */12 * * *"), template(2, "1 */12 * * *")],
         },
     }

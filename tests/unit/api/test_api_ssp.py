@@ -77,7 +77,7 @@ def test_two_lists_at_once_are_refused(old):
         ({"metadata": {"name": "a"}}, '"spec" is a required property'),
         (
             {"metadata": {"name": "a"}, "spec": {**TODAY["spec"], "schedule": "never"}},
-            f'{PATH}[0].spec.schedule: Invalid value: "never": 1 fields where five are expected',
+            f'{PATH}[0].spec.schedule: Invalid value: "never": five fields are expected, not 1',
         ),
         (
             {"metadata": {"name": "a"}, "spec": {"managedDataSource": "a"}},

@@ -1,5 +1,6 @@
 """What a schema cannot say of a DataVolume's spec: addresses, sizes and access modes, each with its path."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -119,5 +120,5 @@ def _either(words: tuple[str, ...] | list[str]) -> str:
 
 
 def _invalid(path: str, value: object, why: str) -> Cause:
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
+    shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Cause(path, f"Invalid value: {shown}: {why}", "FieldValueInvalid")

@@ -109,7 +109,7 @@ class Schedule:
             raise ScheduleError(text, f"no such macro; known are {', '.join(MACROS)}")
         if len(parts) != len(_FIELDS):
             expected = ", ".join(field.name for field in _FIELDS)
-            raise ScheduleError(text, f"{len(parts)} fields where five are expected: {expected}")
+            raise ScheduleError(text, f"five fields are expected, not {len(parts)}: {expected}")
         try:
             minutes, hours, days, months, weekdays = (
                 field.values(part) for field, part in zip(_FIELDS, parts, strict=True)

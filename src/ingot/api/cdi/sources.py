@@ -13,10 +13,16 @@ CertConfigMap = Annotated[
 Insecure = Annotated[bool, Field("Whether to go on when the server's certificate cannot be verified.")]
 
 
+CHECKSUM_PATTERN = "^(md5:[0-9a-fA-F]{32}|sha1:[0-9a-fA-F]{40}|sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})$"
+
+
 class HttpSource(Shape, kw_only=True):
     """A file on a web server: a disk image, compressed or not, or an archive."""
 
     url: Annotated[str, Field("The address of the file, http:// or https://.")]
+    checksum: Annotated[
+        Opt[str], Field("The digest that the file must have, as sha256:….", pattern=CHECKSUM_PATTERN)
+    ] = UNSET
     secret_ref: Opt[SecretRef] = UNSET
     cert_config_map: Opt[CertConfigMap] = UNSET
     insecure_skip_verify: Opt[Insecure] = UNSET

@@ -11,7 +11,7 @@ from ingot.api.object import Object
 from ingot.api.ssp.ssp import MAX_TEMPLATES, TEMPLATES, normalise_templates, template_faults
 from ingot.api.status import Cause
 
-ENABLE = "enableCommonBootImageImport"
+GATE = "enableCommonBootImageImport"
 # Set to "false" on a template without spec, it takes the common template of that name away.
 ENABLE_ANNOTATION = "dataimportcrontemplate.kubevirt.io/enable"
 
@@ -88,13 +88,14 @@ class HyperConvergedSpec(Shape):
     PRESERVE = True
     RULES = (
         Rule(
-            f"!(has(self.{ENABLE}) && has(self.featureGates) && '{ENABLE}' in self.featureGates)",
-            f"{ENABLE} and featureGates.{ENABLE} exclude each other",
+            f"!(has(self.{GATE}) && has(self.featureGates) && '{GATE}' in self.featureGates)",
+            f"{GATE} and featureGates.{GATE} exclude each other",
         ),
     )
 
-    enable_common_boot_image_import: Annotated[
-        Opt[bool], Field("Whether the common golden images are imported and kept fresh; false if absent.")
+    feature_gates: Annotated[
+        Opt[dict[str, bool]],
+        Field(f"Features by name. {GATE}: the common golden images are imported and kept fresh; off if absent."),
     ] = UNSET
     data_import_cron_templates: Annotated[
         Opt[list[CustomCronTemplate]],
@@ -115,9 +116,8 @@ class HyperConvergedSpec(Shape):
     filesystem_overhead: Opt[FilesystemOverhead] = UNSET
     infra: Annotated[Opt[Placement], Field("On which nodes controllers run.")] = UNSET
     workloads: Annotated[Opt[Placement], Field("On which nodes virtual machines run.")] = UNSET
-    feature_gates: Annotated[
-        Opt[dict[str, bool]],
-        Field(f"Features by name. {ENABLE} is an older way to write the field of that name; stored as that."),
+    enable_common_boot_image_import: Annotated[
+        Opt[bool], Field(f"Another way to write featureGates.{GATE}; stored as that.")
     ] = UNSET
 
 
@@ -148,20 +148,20 @@ def _mutate(new: Object, old: Object | None, _operation: str) -> None:
     spec = new.get("spec")
     if not isinstance(spec, dict):
         return
-    _take_gate(spec, {} if old is None else old.get("spec", {}))
+    _take_field(spec, {} if old is None else old.get("spec", {}))
     normalise_templates(spec.get(TEMPLATES))
 
 
-def _take_gate(spec: Object, before: Object) -> None:
-    gates = spec.get("featureGates")
-    if not isinstance(gates, dict) or not isinstance(gates.get(ENABLE), bool):
+def _take_field(spec: Object, before: Object) -> None:
+    """Makes the field of HCO's later versions the feature gate that it was before, and is here."""
+    gates = spec.get("featureGates", {})
+    if not isinstance(spec.get(GATE), bool) or not isinstance(gates, dict):
         return
-    # A patch brings the stored field along; then the gate is what its writer meant.
-    if ENABLE in spec and spec[ENABLE] not in (gates[ENABLE], before.get(ENABLE)):
+    # A patch brings the stored gate along; then the field is what its writer meant.
+    stored = before.get("featureGates", {}).get(GATE)
+    if GATE in gates and gates[GATE] not in (spec[GATE], stored):
         return
-    spec[ENABLE] = gates.pop(ENABLE)
-    if not gates:
-        del spec["featureGates"]
+    spec["featureGates"] = {**gates, GATE: spec.pop(GATE)}
 
 
 def _validate(new: Object, old: Object | None) -> list[Cause]:
