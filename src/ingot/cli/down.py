@@ -1,0 +1,36 @@
+"""`ingot down`: ends the API server of this machine."""
+
+from pathlib import Path
+
+import click
+
+from ingot.cli.directory import directory_option
+
+
+@click.command(epilog="Example: ingot down --dir ~/lab")
+@directory_option
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for it to end.",
+)
+def down(directory: Path, timeout: float) -> None:
+    """End the server of a directory, and return when it has ended.
+
+    The data stays; `ingot up` serves it again. Without a server there is nothing to do, and that is no error.
+    """
+    from ingot.standalone.process import NotEndedError, end, is_locked
+
+    try:
+        record = end(directory, timeout)
+    except NotEndedError as error:
+        raise click.ClickException(str(error)) from error
+    if record is not None:
+        click.echo(f"Ended the server at {record.address} (pid {record.pid})")
+    elif is_locked(directory):
+        raise click.ClickException(f"the server of {directory} is just starting; try again when it is up")
+    else:
+        click.echo(f"No server runs in {directory}")

@@ -1,0 +1,39 @@
+"""The command `ingot`. Each subcommand is loaded when it is called, so that start-up stays quick."""
+
+import importlib
+
+import click
+
+# Subcommand → where its click command is: "module:function".
+COMMANDS = {
+    "up": "ingot.cli.up:up",
+    "down": "ingot.cli.down:down",
+    "status": "ingot.cli.status:status",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are named in COMMANDS and imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, function = place.partition(":")
+        command = getattr(importlib.import_module(module), function)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{place} is not a click command")
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="ingot")
+def cli() -> None:
+    """Disks for virtual machines, on one machine or on Kubernetes."""
+
+
+def main() -> None:
+    cli(prog_name="ingot")

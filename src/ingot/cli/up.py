@@ -1,0 +1,117 @@
+"""`ingot up`: the API server of this machine."""
+
+import errno
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ingot.cli.directory import directory_option
+
+if TYPE_CHECKING:
+    from ingot.standalone.process import DirectoryLock
+
+DEFAULT_LISTEN = "127.0.0.1:6440"
+READY_SECONDS = 30.0
+
+
+def _parse_listen(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
+    host, separator, port = value.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not separator or not host or not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is not ADDRESS:PORT, such as {DEFAULT_LISTEN} or [::1]:0")
+    return host, int(port)
+
+
+@click.command(epilog="Example: ingot up --dir ~/lab --listen 127.0.0.1:0 --detach")
+@directory_option
+@click.option(
+    "--listen",
+    default=DEFAULT_LISTEN,
+    show_default=True,
+    metavar="ADDRESS:PORT",
+    callback=_parse_listen,
+    help="Where to serve; port 0 takes any free one.",
+)
+@click.option("--detach", is_flag=True, help="Serve in the background; return when the server is ready.")
+def up(directory: Path, listen: tuple[str, int], detach: bool) -> None:
+    """Serve the Kubernetes API from a directory.
+
+    Writes DIR/kubeconfig, with which kubectl and the other commands of ingot find the server. Without --detach it
+    serves until Ctrl-C.
+    """
+    from ingot.standalone.process import DirectoryInUseError, DirectoryLock
+
+    # Everything made from here on holds secrets, or may.
+    os.umask(0o077)
+    lock = DirectoryLock(directory)
+    try:
+        lock.acquire()
+    except DirectoryInUseError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        why = f"{directory} cannot be used: {error.strerror}; choose another with --dir"
+        raise click.ClickException(why) from error
+    host, port = listen
+    if detach:
+        _serve_behind(lock, host, port)
+    else:
+        _serve(lock, host, port, lambda address: _announce(directory, address, os.getpid()))
+
+
+def _serve_behind(lock: "DirectoryLock", host: str, port: int) -> None:
+    from ingot.standalone.daemon import StartError, detach
+    from ingot.standalone.probe import wait_ready
+    from ingot.standalone.process import running
+
+    directory = lock.directory
+    log = directory / "ingot.log"
+    try:
+        address = detach(log, lambda ready: _serve(lock, host, port, ready))
+    except StartError as error:
+        raise click.ClickException(error.why) from error
+    finally:
+        lock.close()
+    if not wait_ready(directory, address, READY_SECONDS):
+        raise click.ClickException(f"the server at {address} does not answer; see {log}")
+    record = running(directory)
+    _announce(directory, address, record.pid if record else 0)
+
+
+def _serve(lock: "DirectoryLock", host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serves until told to end, and tells others where. Raises ClickException for what the user can mend."""
+    from ingot.standalone.access.pki import PkiError
+    from ingot.standalone.daemon import run
+    from ingot.standalone.server import Server
+    from ingot.standalone.store.database import DatabaseDamagedError, DatabaseFullError
+
+    def started(address: str) -> None:
+        lock.publish(address)
+        ready(address)
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        run(Server(lock.directory, host, port), started)
+    except (PkiError, DatabaseDamagedError, DatabaseFullError) as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(_why(error, host, port, lock.directory)) from error
+    finally:
+        lock.withdraw()
+        lock.close()
+
+
+def _why(error: OSError, host: str, port: int, directory: Path) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{host}:{port} is taken by another program; choose another with --listen, or port 0 for a free one"
+    if error.errno in (errno.EADDRNOTAVAIL, errno.EACCES) and error.filename is None:
+        return f"cannot listen on {host}:{port}: {error.strerror}; choose another with --listen"
+    return f"cannot serve {directory}: {error}; mend that or choose another directory with --dir"
+
+
+def _announce(directory: Path, address: str, pid: int) -> None:
+    click.echo(f"Ingot serves {address} (pid {pid})")
+    click.echo(f"  export KUBECONFIG={directory / 'kubeconfig'}")
