@@ -45,11 +45,7 @@ seen() {
     watcher=
 }
 
-free_port() {
-    python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-step ingot up --dir "$place/data" --listen "127.0.0.1:$(free_port)" --detach
+step ingot up --dir "$place/data" --listen 127.0.0.1:0 --detach
 step ingot status --dir "$place/data"
 watch datavolumes
 step ingot apply -f examples/golden-image.yaml
