@@ -1,9 +1,11 @@
-"""The shapes of kubevirt.io/v1alpha1: disks that hold their own source, and machines without a template.
+"""The older versions of kubevirt.io: v1alpha3, which has the present shapes, and v1alpha1, which had its own.
 
-v1alpha1 accepts the present shapes too, part by part. `upgrade` turns the old parts into present ones.
+In v1alpha1 disks hold their own source, and machines have no template. It accepts the present shapes too, part by
+part; `upgrade` turns the old parts into present ones.
 """
 
 import copy
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,9 +13,23 @@ import msgspec
 from ingot.api.kubevirt.disk import ONE_TARGET, DiskOptions
 from ingot.api.kubevirt.endpoints import ContainerSource, Host
 from ingot.api.kubevirt.volume import CopyMode, Driver
-from ingot.api.machinery import UNSET, Field, Int32, Label, Opt, Rule, Shape
+from ingot.api.machinery import UNSET, Field, Int32, Label, Opt, Rule, Shape, Version
+from ingot.api.machinery.kind import Converter
 from ingot.api.machinery.meta import LocalObjectReference
 from ingot.api.object import Object
+
+LATER_ALPHA = Version(
+    "v1alpha3",
+    deprecated=True,
+    deprecation_warning="kubevirt.io/v1alpha3 is kubevirt.io/v1 by its older name: use kubevirt.io/v1",
+)
+
+
+def first_alpha(overrides: Mapping[str, Any], upgrade: Converter) -> Version:
+    """v1alpha1 of a kind; what it gives back is in the present shape."""
+    warning = "kubevirt.io/v1alpha1 is accepted and stored in today's shape: use kubevirt.io/v1"
+    return Version("v1alpha1", overrides=overrides, upgrade=upgrade, deprecated=True, deprecation_warning=warning)
+
 
 CLAIM_TYPE = "PersistentVolumeClaim"
 REGISTRY_TYPE = "ContainerRegistryDisk:v1alpha"

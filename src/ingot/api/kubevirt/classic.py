@@ -1,6 +1,7 @@
 """VM: the one kind of the oldest API, now a thin one whose controller makes a VirtualMachineInstance."""
 
 from ingot.api.kubevirt import admission, faults
+from ingot.api.kubevirt.alpha import first_alpha
 from ingot.api.kubevirt.instance import ALPHA_INSTANCE, INSTANCE_COLUMNS, InstanceSpec
 from ingot.api.kubevirt.instance_status import InstanceStatus
 from ingot.api.kubevirt.upgrade import upgrade_instance
@@ -14,7 +15,7 @@ from ingot.api.machinery import UNSET, Kind, Opt, Version, kind
     plural="classicvms",
     singular="classicvm",
     categories=("all",),
-    versions=(Version("v1"), Version("v1alpha1", overrides=ALPHA_INSTANCE, upgrade=upgrade_instance)),
+    versions=(Version("v1"), first_alpha(ALPHA_INSTANCE, upgrade_instance)),
     columns=INSTANCE_COLUMNS,
     mutate=admission.instance,
     validate=faults.instance,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ingot.api.kubevirt.features import FeatureState
-from ingot.api.machinery import UNSET, Field, Label, Opt, Rule, Shape
+from ingot.api.machinery import UNSET, Field, Int32, Label, Opt, Rule, Shape
 
 Bus = Annotated[Opt[Literal["virtio", "sata", "scsi", "usb"]], Field("The bus that the device is on.")]
 PciAddress = Annotated[Opt[str], Field("The device's PCI address in the guest, such as 0000:81:01.10.")]
@@ -20,6 +20,9 @@ class DiskTarget(Shape):
     bus: Bus = UNSET
     readonly: Annotated[Opt[bool], Field("Whether the guest may only read.")] = UNSET
     pci_address: PciAddress = UNSET
+    rotation_rate: Annotated[
+        Opt[Int32], Field("Turns per minute that a sata or scsi disk claims; 1 for an SSD.", minimum=1, maximum=65534)
+    ] = UNSET
 
 
 class LunTarget(Shape):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ingot.api.cdi.faults import volume_faults
 from ingot.api.kubevirt import uri
 from ingot.api.object import Object
 from ingot.api.status import Cause
@@ -13,13 +14,14 @@ def instance(obj: Object, _old: Object | None) -> list[Cause]:
 
 
 def machine(obj: Object, _old: Object | None) -> list[Cause]:
-    """The faults of a VirtualMachine: those of its template, and DataVolume templates without a name."""
+    """The faults of a VirtualMachine: those of its template and of its DataVolumes."""
     spec = obj["spec"]
     found = list(spec_faults(spec["template"]["spec"], "spec.template.spec"))
     for index, template in enumerate(spec.get("dataVolumeTemplates") or ()):
         if not (template.get("metadata") or {}).get("name"):
             field = f"spec.dataVolumeTemplates[{index}].metadata.name"
             found.append(Cause(field, "Required value: a DataVolume needs a name", "FieldValueRequired"))
+        found += volume_faults(template["spec"], f"spec.dataVolumeTemplates[{index}].spec")
     return found
 
 

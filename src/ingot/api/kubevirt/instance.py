@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from ingot.api.kubevirt import admission, faults
-from ingot.api.kubevirt.alpha import ALPHA_DISKS
+from ingot.api.kubevirt.alpha import ALPHA_DISKS, LATER_ALPHA, first_alpha
 from ingot.api.kubevirt.domain import DomainSpec
 from ingot.api.kubevirt.guest import AccessCredential, Probe, ResourceClaim, UtilityVolume
 from ingot.api.kubevirt.instance_status import InstanceStatus
@@ -90,7 +90,7 @@ ALPHA_INSTANCE: dict[str, Any] = {"spec.domain.devices.disks": ALPHA_DISKS}
     plural="virtualmachineinstances",
     short_names=("vmi", "vmis"),
     categories=("all",),
-    versions=(Version("v1"), Version("v1alpha1", overrides=ALPHA_INSTANCE, upgrade=upgrade_instance)),
+    versions=(Version("v1"), LATER_ALPHA, first_alpha(ALPHA_INSTANCE, upgrade_instance)),
     columns=INSTANCE_COLUMNS,
     mutate=admission.instance,
     validate=faults.instance,

@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from ingot.api.cdi.datavolume import DataVolumeSpec
 from ingot.api.kubevirt import faults
-from ingot.api.kubevirt.alpha import ALPHA_DISKS, flat_machine
+from ingot.api.kubevirt.alpha import ALPHA_DISKS, LATER_ALPHA, first_alpha, flat_machine
 from ingot.api.kubevirt.instance import READY, InstanceTemplate
 from ingot.api.kubevirt.instance_status import Conditions
 from ingot.api.kubevirt.upgrade import upgrade_machine
@@ -19,7 +20,7 @@ class DataVolumeTemplate(Shape):
     """A DataVolume that is made for the machine and goes with it."""
 
     metadata: TemplateMeta
-    spec: Annotated[Raw, Field("The spec of the DataVolume.")]
+    spec: DataVolumeSpec
     api_version: Annotated[Opt[str], Field("cdi.kubevirt.io/v1beta1.")] = UNSET
     kind: Annotated[Opt[str], Field("DataVolume.")] = UNSET
     status: Annotated[Opt[Raw], Field("Ignored.")] = UNSET
@@ -131,7 +132,7 @@ ALPHA_MACHINE: dict[str, Any] = {
     plural="virtualmachines",
     short_names=("vm", "vms"),
     categories=("all",),
-    versions=(Version("v1"), Version("v1alpha1", overrides=ALPHA_MACHINE, upgrade=upgrade_machine)),
+    versions=(Version("v1"), LATER_ALPHA, first_alpha(ALPHA_MACHINE, upgrade_machine)),
     columns=(
         Column("Age", ".metadata.creationTimestamp", "date"),
         Column("Status", ".status.printableStatus", doc="Human Readable Status"),

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from ingot.api.kubevirt import faults
+from ingot.api.kubevirt.alpha import LATER_ALPHA
 from ingot.api.kubevirt.instance import InstanceTemplate
 from ingot.api.kubevirt.instance_status import Conditions
 from ingot.api.machinery import UNSET, Column, Field, Int32, Kind, Opt, Rule, Scale, Shape, Version, kind
@@ -34,7 +35,7 @@ class ReplicaSetStatus(Shape):
     plural="virtualmachineinstancereplicasets",
     short_names=("vmirs", "vmirss"),
     categories=("all",),
-    versions=(Version("v1"),),
+    versions=(Version("v1"), LATER_ALPHA),
     columns=(
         Column("Desired", ".spec.replicas", "integer", "Number of desired VirtualMachineInstances"),
         Column("Current", ".status.replicas", "integer", "Number of VirtualMachineInstances that live"),

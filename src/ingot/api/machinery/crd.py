@@ -16,7 +16,10 @@ _KIND_DOC = "The kind of this object."
 
 
 def crd_of(info: KindInfo) -> Object:
-    """The CustomResourceDefinition of a kind, as it is applied to an API server."""
+    """The CustomResourceDefinition of a kind, as it is applied to an API server.
+
+    Schemas share parts among kinds: copy one before you change it.
+    """
     names: Object = {
         "kind": info.kind,
         "listKind": f"{info.kind}List",
@@ -69,9 +72,10 @@ def version_schema(info: KindInfo, version: Version) -> Object:
 def _override(schema: Object, path: str, hint: Any) -> None:
     *above, last = path.split(".")
     for name in above:
-        schema = schema["properties"][name.removesuffix("[]")]
+        schema = _own(_own(schema, "properties"), name.removesuffix("[]"))
         if name.endswith("[]"):
-            schema = schema["items"]
+            schema = _own(schema, "items")
+    schema["properties"] = dict(schema["properties"])
     replaced = schema["properties"][last]
     if inspect.isfunction(hint):
         made: Object = hint(replaced)
@@ -82,12 +86,23 @@ def _override(schema: Object, path: str, hint: Any) -> None:
     schema["properties"][last] = made
 
 
+def _own(schema: Object, key: str) -> Object:
+    """The part of a schema under `key`, replaced by a copy: schemas share their parts."""
+    schema[key] = dict(schema[key])
+    part: Object = schema[key]
+    return part
+
+
 def _version(info: KindInfo, version: Version) -> Object:
+    schema = version_schema(info, version)
+    if version is not info.stored:
+        # With every description twice a CRD outgrows the annotation in which `kubectl apply` keeps it.
+        schema = _undescribed(schema)
     said: Object = {
         "name": version.name,
         "served": version.served,
         "storage": version is info.stored,
-        "schema": {"openAPIV3Schema": version_schema(info, version)},
+        "schema": {"openAPIV3Schema": schema},
     }
     if version.deprecated:
         said["deprecated"] = True
@@ -109,6 +124,16 @@ def _version(info: KindInfo, version: Version) -> Object:
     if info.selectable:
         said["selectableFields"] = [{"jsonPath": path} for path in info.selectable]
     return said
+
+
+def _undescribed(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        # A field that is called description is an object here, not a text.
+        kept = {key: value for key, value in schema.items() if key != "description" or not isinstance(value, str)}
+        return {key: _undescribed(value) for key, value in kept.items()}
+    if isinstance(schema, list):
+        return [_undescribed(each) for each in schema]
+    return schema
 
 
 def _column(column: Column) -> Object:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -13,6 +14,13 @@ from ingot.api.object import Object
 _HEADER = "# Generated from src/ingot/api by `python -m ingot.api.machinery.generate`; do not edit.\n"
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes shared parts out each time: API servers read no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def files() -> dict[str, str]:
     """Path below the repository's root → content, of every generated file."""
     made = {f"deploy/crds/{info.crd_name}.yaml": render(crd_of(info)) for info in registry.kinds()}
@@ -22,7 +30,7 @@ def files() -> dict[str, str]:
 
 def render(crd: Object) -> str:
     """YAML with the keys in the order of writing, so that a difference reads like the change that made it."""
-    return _HEADER + yaml.safe_dump(crd, sort_keys=False, width=110, allow_unicode=True)
+    return _HEADER + yaml.dump(crd, Dumper=_Plain, sort_keys=False, width=110, allow_unicode=True)
 
 
 def stale(root: Path) -> list[str]:

@@ -36,6 +36,7 @@ _LIMITS = {
 def schema_of(hint: Any) -> Object:
     """The schema of a type: a Shape, a scalar, a list, a map, a Literal or an Annotated one of these.
 
+    Parts of it are shared with other schemas: copy what you change.
     Raises TypeError for a type that a structural schema cannot say, a recursive one among them.
     """
     return _schema(hint, ())
@@ -62,7 +63,7 @@ def peel(hint: Any) -> tuple[Any, Field]:
         return hint, field
 
 
-def doc_of(shape: type) -> str:
+def doc_of(shape: object) -> str:
     """A type's own docstring as one line; a type without one says nothing, whatever its base says."""
     return " ".join(inspect.cleandoc(shape.__doc__ or "").split())
 
@@ -107,9 +108,19 @@ def _bare_schema(bare: Any, field: Field, above: tuple[type, ...]) -> Object:
     raise TypeError(f"{bare!r} has no structural schema: use a Shape, scalar, list, dict[str, …], Literal or Raw")
 
 
+# The same small shapes are in many kinds, and `ingot up` makes all schemas at its start.
+_MADE: dict[type[Shape], Object] = {}
+
+
 def _shape_schema(shape: type[Shape], above: tuple[type, ...]) -> Object:
     if shape in above:
         raise TypeError(f"{shape.__name__} contains itself: a structural schema cannot recurse; use Raw")
+    if shape not in _MADE:
+        _MADE[shape] = _new_shape_schema(shape, above)
+    return dict(_MADE[shape])
+
+
+def _new_shape_schema(shape: type[Shape], above: tuple[type, ...]) -> Object:
     schema: Object = {"type": "object"}
     if doc_of(shape):
         schema["description"] = doc_of(shape)
