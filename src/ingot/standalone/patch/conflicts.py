@@ -21,7 +21,8 @@ class Conflicts(Exception):
     def error(self) -> ApiError:
         """The answer to the client: 409 with a cause for each field."""
         owned = {
-            who: [fieldset.path_text(path) for path in fieldset.paths(self.fields[who])] for who in sorted(self.fields)
+            who: [fieldset.path_text(path) for path in fieldset.paths(self.fields[who])]
+            for who in sorted(self.fields, key=Identity.order)
         }
         causes = [
             {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ingot.api.object import Object
 from ingot.standalone.patch import fieldset
 from ingot.standalone.patch.fieldset import FieldSet
+from ingot.standalone.patch.values import to_json
 
 APPLY = "Apply"
 UPDATE = "Update"
@@ -20,6 +21,11 @@ class Identity(NamedTuple):
     operation: str
     version: str
     subresource: str
+
+    def order(self) -> str:
+        """A sort key. Kubernetes sorts managers by the JSON in which it keeps what identifies them."""
+        named = zip(("manager", "operation", "apiVersion", "subresource"), self, strict=True)
+        return "{" + ",".join(f'"{name}":{to_json(value)}' for name, value in named if value) + "}"
 
     def __str__(self) -> str:
         """The manager as conflicts name it."""

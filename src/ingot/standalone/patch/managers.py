@@ -134,13 +134,16 @@ class FieldManager:
                 managed[who] = entry.having(schema.reconcile(entry.fields))
 
     def comparisons(self, managed: Managed, old: Object, new: Object) -> dict[str, Comparison]:
-        """What changed, as seen in the request's version and in that of each entry."""
+        """What changed, as seen in the request's version and in that of each entry.
+
+        Fields that the request cannot change are left out in its own version only, as Kubernetes has it.
+        """
         compared = {self.api_version: self.schema.compare(old, new).outside(self.reset)}
         for entry in managed.values():
             version = entry.version
             if version not in compared:
                 before, after = self.view(old, version), self.view(new, version)
-                compared[version] = self.schemas[version].compare(before, after).outside(self.reset)
+                compared[version] = self.schemas[version].compare(before, after)
         return compared
 
     def surrender(self, managed: Managed, who: Identity, entry: Entry, compared: Comparison) -> None:
@@ -170,7 +173,7 @@ def _cap(managed: Managed) -> None:
         return
     updaters = [entry for entry in managed.values() if entry.identity.operation == UPDATE]
     excess = len(updaters) - MAX_UPDATERS
-    updaters.sort(key=lambda entry: (entry.time, entry.identity))
+    updaters.sort(key=lambda entry: (entry.time, entry.identity.order()))
     first: dict[str, Identity] = {}
     for entry in updaters:
         if excess <= 0:
