@@ -20,8 +20,7 @@ def merge(base: list[Any], patch: list[Any], place: Place, merge_map: MergeMap) 
     if not _are_maps(base, patch):
         return _ordered(_united(base, patch), patch, base, "")
     base, patch = _special_items(base, patch, place)
-    merged = _merge_items(base, patch, place, merge_map)
-    return _ordered(merged, patch, base, place.key)
+    return _ordered(_merge_items(base, patch, place, merge_map), patch, base, place.key)
 
 
 def merge_ordered(
@@ -29,14 +28,20 @@ def merge_ordered(
 ) -> list[Any]:
     """The list that the patch makes of `base`, in the given order; what the order does not name keeps its place."""
     _check_order(patch or [], order, place.key)
+    live = base or []
+    maps = _are_maps(live, patch or [])
     if patch is None:
-        merged = base or []
+        merged = live
     elif base is None:
         merged = without_directives(patch)
+    elif place.strategy == "merge" and maps:
+        left, plain = _special_items(base, patch, place)
+        merged = _merge_items(left, plain, place, merge_map)
+        # The place of an item that went counts as that of the item added after it, as Kubernetes has it.
+        live = merged[: len(base)] if plain else base
     else:
-        merged = merge(list(base), patch, place, merge_map)
-    _are_maps(base or [], patch or [])
-    return _ordered(merged, order, base or [], place.key)
+        merged = merge(base, patch, place, merge_map)
+    return _ordered(merged, order, live, place.key)
 
 
 def delete(base: list[Any], gone: list[Any]) -> list[Any]:
@@ -136,12 +141,17 @@ def _find(items: list[Any], value: Any, key: str) -> int:
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """The patch's items must be named by the order, in that order."""
+    """The patch's items must be named by the order, in that order.
+
+    Items that delete are passed over; other directives only where a plain item follows, as Kubernetes has it.
+    """
     if not patch or not order:
         return
-    wanted = [item for item in patch if not _is_directed(item)]
+    wanted = [item for item in patch if not _is_directed(item) or item["$patch"] != "delete"]
     at = 0
     for named in order:
+        while at < len(wanted) and _is_directed(wanted[at]):
+            at += 1
         if at < len(wanted) and same(_key_of(wanted[at], key), _key_of(named, key)):
             at += 1
     if at < len(wanted):

@@ -2,6 +2,7 @@
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError
+from ingot.standalone.builtin import schemas
 
 
 def not_mergeable(message: str) -> ApiError:
@@ -29,7 +30,8 @@ class Place:
         if not properties:
             raise not_mergeable("merging an object in json but data type is not struct, instead is: map")
         if name not in properties:
-            raise not_mergeable(f'unable to find api field for the json field "{name}"')
+            struct = schemas.name_of(self._schema).rpartition(".")[2]
+            raise not_mergeable(f'unable to find api field in struct {struct} for the json field "{name}"')
         return Place(properties[name])
 
     def item(self) -> "Place":
