@@ -1,9 +1,13 @@
 """The API server of one machine: everything put together, started and stopped."""
 
+import asyncio
 import sys
 from pathlib import Path
 
-from aiohttp import web
+from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import RawRequestMessage
+from aiohttp.web_protocol import RequestHandler
 
 from ingot.api.object import Object
 from ingot.standalone.access import escalation, pki, tokens
@@ -76,7 +80,7 @@ class Server:
         self._ready = True
 
     async def _listen(self, handler: Handler, keys: pki.Pki) -> None:
-        server = web.Server(handler, access_log=None, client_max_size=MAX_BODY, handler_cancellation=True)
+        server = web.Server(handler, request_factory=_request, access_log=None, handler_cancellation=True)
         self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self.host, self.port, ssl_context=keys.server_context(), backlog=512)
@@ -103,6 +107,17 @@ class Server:
     def _get(self, key: str, namespace: str, name: str) -> Object | None:
         entry = self._store.get(key, namespace, name)
         return decode(entry.value) if entry else None
+
+
+def _request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: "RequestHandler[web.BaseRequest]",
+    writer: AbstractStreamWriter,
+    task: asyncio.Task[None],
+) -> web.BaseRequest:
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
 
 
 def _guards(authorizer: Authorizer) -> dict[str, Guard]:

@@ -12,13 +12,15 @@ from ingot.standalone.http.negotiate import negotiate
 from ingot.standalone.http.streams import Streams, connect
 from ingot.standalone.http.target import Target
 from ingot.standalone.http.watch import Watch
-from ingot.standalone.objects import body, creator, deleter, intake, patcher, reader, scale, updater
+from ingot.standalone.objects import body, creator, deleter, intake, patcher, pods, reader, scale, updater
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 
 # kube-apiserver's own limit for a request's body.
 MAX_BODY = 3 << 20
-SUBRESOURCE_VERBS = {"token": ("create",), "binding": ("create",), "eviction": ("create",), "finalize": ("update",)}
+# Subresources that are posted to, each with a kind of its own.
+POSTED = ("token", "binding", "eviction")
+SUBRESOURCE_VERBS = {**dict.fromkeys(POSTED, ("create",)), "finalize": ("update",)}
 
 
 class Verbs:
@@ -64,7 +66,7 @@ class Verbs:
         former = Former(call.served, negotiate(request.headers.get("Accept", "")), call.query.get("includeObject", ""))
         if call.subresource == "scale":
             return await self._scale(request, call)
-        if call.subresource == "token" or call.served.definition.ephemeral:
+        if call.subresource in POSTED or call.served.definition.ephemeral:
             return await self._review(request, call, former)
         match call.verb:
             case "get":
@@ -101,7 +103,9 @@ class Verbs:
 
     async def _review(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
         given = as_object(await read_body(request), request.headers.get("Content-Type", ""))
-        if call.subresource:
+        if call.subresource in ("binding", "eviction"):
+            made = await pods.act(self._world, call, given)
+        elif call.subresource:
             made = self._reviews.token_request(given, call.namespace, call.name)
         else:
             intake.shape(call, given, [])

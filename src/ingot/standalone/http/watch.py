@@ -21,7 +21,7 @@ from ingot.standalone.store.store import Store
 encode = msgspec.json.Encoder().encode
 
 # A client that leaves this much unread has stopped reading: its watch ends, and it may start another.
-MAX_UNREAD = 4 << 20
+MAX_UNREAD = 1 << 20
 DRAIN_AT = 256 << 10
 BOOKMARK_SECONDS = 60.0
 # As kube-apiserver: between one and two times its minimum, so that clients do not all come back at once.
@@ -149,7 +149,8 @@ class Watch:
         key = (self._form, event)
         if key not in change.frames:
             change.frames[key] = self._render(event, self._object(change, event))
-        return change.frames[key]
+        frame: bytes = change.frames[key]
+        return frame
 
     def _event_type(self, change: Change) -> str | None:
         if self._matches is None:
@@ -164,7 +165,8 @@ class Watch:
         key = (self._call.served, entry.revision)
         if key not in change.frames:
             change.frames[key] = self._call.served.read(entry)
-        return change.frames[key]  # type: ignore[no-any-return]
+        obj: Object = change.frames[key]
+        return obj
 
     def _object(self, change: Change, event: str) -> Object:
         if event != "DELETED":

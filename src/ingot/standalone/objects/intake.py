@@ -1,11 +1,11 @@
 """From a request's body to an object of the kind that the path names."""
 
-import secrets
+import os
+import random
 import uuid
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import bad_request, invalid
-from ingot.standalone.builtin.canonical import canonical
 from ingot.standalone.builtin.decode import decode_error
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
@@ -14,6 +14,8 @@ from ingot.standalone.objects.call import Call
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX = 5
 _MAX_GENERATED = 63 - _SUFFIX
+# Names and uids are no secrets. Asking the kernel for each would give the interpreter away in every create.
+_random = random.Random(os.urandom(32))  # noqa: S311
 
 
 def take(call: Call, body: Body) -> Object:
@@ -43,19 +45,17 @@ def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
     served, definition = call.served, call.served.definition
     if not definition.custom and (problem := decode_error(definition, obj, served.version.name)):
         raise bad_request(problem)
-    if call.validation != "Ignore":
-        _strictness(call, obj, duplicates)
-    served.schema.prune(obj)
-    served.schema.default(obj)
+    if unknown := served.schema.unknown(obj):
+        served.schema.prune(obj)
+    _tell(call, [f'duplicate field "{name}"' for name in duplicates] + [f'unknown field "{path}"' for path in unknown])
+    if definition.custom:
+        served.schema.default(obj)
     definition.default(obj)
-    if not definition.custom:
-        canonical(served.version.schema, obj)
 
 
-def _strictness(call: Call, obj: Object, duplicates: list[str]) -> None:
-    faults = [f'duplicate field "{name}"' for name in duplicates]
-    faults += [f'unknown field "{path}"' for path in call.served.schema.unknown(obj)]
-    if not faults:
+def _tell(call: Call, faults: list[str]) -> None:
+    """Refuses the faults of the body's text, or warns of them, as the call asks."""
+    if not faults or call.validation == "Ignore":
         return
     if call.validation == "Warn":
         call.warnings += faults
@@ -95,9 +95,9 @@ def baptize(obj: Object) -> None:
     """Gives a name to an object that has none but a generateName, and what every new object has."""
     meta = obj["metadata"]
     if not meta.get("name") and (prefix := meta.get("generateName")):
-        suffix = "".join(secrets.choice(_ALPHABET) for _ in range(_SUFFIX))
+        suffix = "".join(_random.choices(_ALPHABET, k=_SUFFIX))
         meta["name"] = prefix[:_MAX_GENERATED] + suffix
-    meta["uid"] = str(uuid.uuid4())
+    meta["uid"] = str(uuid.UUID(int=_random.getrandbits(128), version=4))
     for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
         meta.pop(key, None)
 

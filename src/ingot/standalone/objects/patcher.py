@@ -31,20 +31,20 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
 
     def make(old: Object) -> Object:
         new = _patched(call, media, old, body.value)
-        if not isinstance(new.get("metadata"), dict):
-            raise bad_request("the patch leaves no metadata")
+        if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
+            raise bad_request("the patch leaves no object with metadata")
         intake.shape(call, new, body.duplicates)
         return new
 
     return await updater.change(world, call, make), False
 
 
-def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Object:
+def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Any:
     if media == JSON_PATCH:
         return json_patch.apply(old, patch_value)
     if media == MERGE_PATCH:
         return merge_patch.apply(old, patch_value)
-    return strategic.apply(old, patch_value, call.served.version.schema)
+    return strategic.apply(old, patch_value, call.served.typed)
 
 
 async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:

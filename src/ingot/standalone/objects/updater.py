@@ -100,7 +100,7 @@ def _prepare(call: Call, new: Object, old: Object) -> Object:
             meta.pop(key, None)
     if call.subresource == "status":
         new = _only_status(new, old, definition.custom)
-    elif "status" in definition.subresources:
+    elif "status" in definition.subresources and call.subresource != "binding":
         _keep(new, old, "status")
     if definition.key == "namespaces" and call.subresource != "finalize":
         # Only the subresource may let a namespace go.

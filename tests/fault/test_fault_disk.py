@@ -1,0 +1,96 @@
+"""A full disk and a damaged file: told plainly, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fault.talk import CONFIG_MAPS, Talk, config_map
+from ingot_up import INGOT, IngotUp
+
+SIZE = "12m"
+
+
+class SmallDisk(IngotUp):
+    """A server whose directory is a small filesystem that only it can see."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        directory.mkdir()
+        mount = f"mount -t tmpfs -o size={SIZE},mode=700 none {directory}"
+        self.process._command = ["unshare", "-m", "sh", "-c", f'{mount} && exec "$@"', "-", *self.process._command]
+        self.outside = directory
+
+    def _ready(self) -> bool:
+        inside = Path(f"/proc/{self.process.pid}/root{self.outside}")
+        self.directory, self.kubeconfig = inside, inside / "kubeconfig"
+        return super()._ready()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small filesystem")
+def test_a_full_disk_is_a_clear_error_and_heals(tmp_path: Path) -> None:
+    with SmallDisk(tmp_path / "data") as server:
+        talk = Talk(server)
+        written, refusal = [], {}
+        for number in range(200):
+            code, answer = talk.ask("POST", CONFIG_MAPS, config_map(f"n{number}", "x" * 200_000))
+            if code != 201:
+                refusal = answer
+                break
+            written.append(f"n{number}")
+        assert refusal["code"] == 507
+        assert refusal["reason"] == "InsufficientStorage"
+        assert "no space left" in refusal["message"]
+        # It still reads, and says so again rather than dying.
+        assert talk.ask("GET", f"{CONFIG_MAPS}/{written[-1]}")[0] == 200
+        assert talk.ask("POST", CONFIG_MAPS, config_map("again", "x" * 200_000))[0] == 507
+        for name in written:
+            code, _ = talk.ask("DELETE", f"{CONFIG_MAPS}/{name}")
+            assert code in (200, 507)
+        subprocess.run(
+            ["nsenter", "-m", "-t", str(server.process.pid), "mount", "-o", "remount,size=64m", str(server.outside)],
+            check=True,
+        )
+        for number in range(20):
+            code, answer = talk.ask("POST", CONFIG_MAPS, config_map(f"after{number}", "x" * 200_000))
+            assert code == 201, answer
+        talk.close()
+
+
+def test_a_damaged_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with IngotUp(tmp_path / "data"):
+        pass
+    database = tmp_path / "data" / "ingot.db"
+    damaged = b"\x00" * 4096 + database.read_bytes()[4096:]
+    database.write_bytes(damaged)
+    ended = subprocess.run(
+        [*INGOT, "up", "--dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ended.returncode == 1
+    assert "is damaged" in ended.stderr
+    assert "Restore the file from a backup" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert database.read_bytes() == damaged
+
+
+def test_a_second_server_on_the_same_directory_is_refused(tmp_path: Path) -> None:
+    with IngotUp(tmp_path / "data") as server:
+        ended = subprocess.run(
+            [*INGOT, "up", "--dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert ended.returncode == 1
+        assert f"pid {server.process.pid}" in ended.stderr
+        assert "ingot down" in ended.stderr
+        assert Talk(server).ask("GET", CONFIG_MAPS)[0] == 200
