@@ -81,6 +81,7 @@ class ManualClock:
 
     async def advance(self, seconds: float) -> None:
         """Move on by `seconds`, and let what the timers woke run before the next one fires."""
+        await settle()
         end = self._now + seconds
         while self._timers and self._timers[0][0] <= end:
             self._now, _, timer = heapq.heappop(self._timers)

@@ -89,6 +89,7 @@ class Recorder:
         self._known: _Recent[tuple[_About, str, str], _Occurrence] = _Recent()
         self._waiting: OrderedDict[tuple[_About, str, str], _Occurrence] = OrderedDict()
         self._wake = asyncio.Event()
+        self._stamp = 0
 
     def record(self, obj: Object, reason: str, message: str, kind: Literal["Normal", "Warning"] = "Normal") -> None:
         """Say that `reason` (one CamelCase word) happened to `obj`."""
@@ -98,7 +99,7 @@ class Recorder:
         now = self._clock.time()
         combined, message = self._combine(about, reason, message[:MESSAGE_LENGTH], now)
         key = (about, reason, "" if combined else message)
-        occurrence = self._known.touch(key, _Occurrence(_event_name(about.name, now), first=now))
+        occurrence = self._known.touch(key, _Occurrence(self._name(about.name, now), first=now))
         occurrence.count += 1
         occurrence.last, occurrence.message = now, message
         bucket = self._buckets.touch(about, TokenBucket(SPAM_RATE, SPAM_BURST, self._clock))
@@ -117,6 +118,12 @@ class Recorder:
             similar.messages.add(message)
             return False, message
         return True, f"(combined from similar events): {message}"
+
+    def _name(self, name: str, now: float) -> str:
+        """`name.<hex of nanoseconds>`, no longer than a name may be, and new even within one tick of the clock."""
+        self._stamp = max(self._stamp + 1, int(now * 1e9))
+        suffix = f".{self._stamp:x}"
+        return name[: NAME_LENGTH - len(suffix)].rstrip("-.") + suffix
 
     async def run(self) -> None:
         """Write what was recorded, until cancelled."""
@@ -182,9 +189,3 @@ def _reference(about: _About) -> Object:
         "uid": about.uid,
     }
     return {key: value for key, value in reference.items() if value}
-
-
-def _event_name(name: str, now: float) -> str:
-    """`name.<hex of nanoseconds>`, within what a name may be long."""
-    suffix = f".{int(now * 1e9):x}"
-    return name[: NAME_LENGTH - len(suffix)].rstrip("-.") + suffix
