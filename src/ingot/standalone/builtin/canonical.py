@@ -18,13 +18,14 @@ _Convert = Callable[[Any], Any]
 class _Plan:
     """How the fields of one structure are written."""
 
-    __slots__ = ("always", "convert", "dropped")
+    __slots__ = ("always", "convert", "dropped", "nulled")
 
     def __init__(self) -> None:
-        # Fields whose values need work, with that work; fields left out when empty; fields always written, with
-        # what makes their zero.
+        # Fields whose values need work, with that work; fields left out when empty; lists and maps written as null
+        # when empty; fields always written, with what makes their zero.
         self.convert: dict[str, _Convert] = {}
         self.dropped: set[str] = set()
+        self.nulled: set[str] = set()
         self.always: dict[str, Callable[[], Any]] = {}
 
 
@@ -61,6 +62,8 @@ def _fill(plan: _Plan, name: str, schema: Object) -> None:
             plan.always[field] = _null
         elif field in required:
             plan.always[field] = _zero(child)
+            if child.get("type") == "array" or ("additionalProperties" in child and "properties" not in child):
+                plan.nulled.add(field)
         elif field not in kept and not _is_reference(child):
             plan.dropped.add(field)
 
@@ -73,18 +76,15 @@ def _is_reference(schema: Object) -> bool:
 
 
 def _struct(plan: _Plan, obj: Object) -> Object:
-    dropped = plan.dropped
     convert = plan.convert
     gone = []
     for key, value in obj.items():
-        if value is None:
-            gone.append(key)
-        elif key in convert:
+        if value is not None and key in convert:
             obj[key] = value = convert[key](value)
-            if not value and key in dropped:
-                gone.append(key)
-        elif not value and key in dropped:
+        if value is None or (not value and key in plan.dropped):
             gone.append(key)
+        elif not value and key in plan.nulled:
+            obj[key] = None
     for key in gone:
         del obj[key]
     for key, zero in plan.always.items():

@@ -15,20 +15,15 @@ _BASE64 = frozenset(string.ascii_letters + string.digits + "+/")
 
 
 def decode_error(definition: Definition, obj: Object, version: str = "") -> str | None:
-    """What is wrong with the JSON types in `obj`, as the message of a 400; None when nothing is.
+    """What is wrong with the JSON types in `obj`, in the words of Go's decoder; None when nothing is.
 
     Unknown fields are no fault here, and null is a value of every type.
     """
-    version = version or definition.storage_version
-    fault = read_error(definition.versions[version].schema, obj)
-    if fault is None:
-        return None
-    kind = definition.kind
-    return f'{kind} in version "{version}" cannot be handled as a {kind}: {fault}'
+    return read_error(definition.versions[version or definition.storage_version].schema, obj)
 
 
 def read_error(schema: Object, obj: Object) -> str | None:
-    """The fault alone, for an object of a resolved schema."""
+    """The same for an object of a resolved schema."""
     reader = _Reader()
     try:
         reader.struct(schema, obj, ())

@@ -1,9 +1,9 @@
 """Faults of fields, worded as Kubernetes words them.
 
-Each function gives the Cause of one fault; `value` is printed the way Go prints it, since that is what clients see.
+Each function gives the Cause of one fault; `value` is printed the way Go prints it, as that is what clients see.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ingot.api.status import Cause
@@ -59,6 +59,16 @@ def invalid(field: str, value: Any, detail: str) -> Cause:
     return Cause(field, f"Invalid value: {printed(value)}" + _tail(detail), "FieldValueInvalid")
 
 
+def checked(field: str, value: str, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """What a rule of `names` finds wrong with a value."""
+    return [invalid(field, value, fault) for fault in rule(value)]
+
+
+def named(field: str, value: str, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """The same for a value that must be there."""
+    return checked(field, value, rule) if value else [required(field)]
+
+
 def immutable(field: str, value: Any) -> Cause:
     return invalid(field, value, IMMUTABLE)
 
@@ -92,6 +102,22 @@ def too_long(field: str, limit: int) -> Cause:
 
 def too_many(field: str, count: int, limit: int) -> Cause:
     return Cause(field, f"Too many: {count}: must have at most {limit} items", "FieldValueTooMany")
+
+
+def missing(field: str, obj: dict[str, Any], keys: str) -> list[Cause]:
+    """A fault for each of the keys, in a text with blanks between them, that `obj` lacks or has empty."""
+    return [required(f"{field}.{key}") for key in keys.split() if not obj.get(key)]
+
+
+def one_of(field: str, value: Any, supported: Iterable[str]) -> list[Cause]:
+    """A fault unless the value is one of those supported; one that is absent is required."""
+    if not value:
+        return [required(field)]
+    return [] if value in (supported := list(supported)) else [not_supported(field, value, supported)]
+
+
+def not_negative(field: str, value: int) -> list[Cause]:
+    return [invalid(field, value, "must be greater than or equal to 0")] if value < 0 else []
 
 
 def _tail(detail: str) -> str:

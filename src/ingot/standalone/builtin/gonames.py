@@ -1,7 +1,7 @@
 """The names that Kubernetes' types have in Go, where its messages show them.
 
-A wrong JSON type is told as `cannot unmarshal number into Go struct field PodSpec.spec.dnsPolicy of type v1.DNSPolicy`.
-The type follows from the schema, but for the fields in this table. Its lines are those of `shapes`.
+A wrong JSON type is told as `cannot unmarshal number into Go struct field PodSpec.spec.dnsPolicy of type
+v1.DNSPolicy`. The type follows from the schema, but for the fields in this table. Its lines are those of `shapes`.
 """
 
 from functools import cache

@@ -1,6 +1,6 @@
 """What must hold for every object's metadata, on create and on update.
 
-Custom resources use `validate` with `kubernetes=False`; Kubernetes' own kinds use it through `rules.checked`.
+Custom resources use `validate` with `kubernetes=False`; Kubernetes' own kinds through `kinds.kind.define`.
 """
 
 from typing import Any
@@ -12,7 +12,15 @@ from ingot.standalone.builtin.names import Rule
 
 ANNOTATIONS_LIMIT = 256 * 1024
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-_FROZEN = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+# What never changes, with what its absence is printed as.
+_FROZEN = {
+    "name": "",
+    "namespace": "",
+    "uid": "",
+    "creationTimestamp": None,
+    "deletionTimestamp": None,
+    "deletionGracePeriodSeconds": None,
+}
 
 
 def validate(
@@ -37,12 +45,7 @@ def validate(
 
 def on_create(metadata: Object, namespaced: bool, rule: Rule) -> list[Cause]:
     causes = _names(metadata, namespaced, rule)
-    if metadata.get("generation", 0) < 0:
-        causes.append(
-            fields.invalid(
-                "metadata.generation", metadata["generation"], "must be greater than or equal to 0"
-            )
-        )
+    causes += fields.not_negative("metadata.generation", metadata.get("generation", 0))
     if labels := metadata.get("labels"):
         causes += label_causes("metadata.labels", labels)
     if annotations := metadata.get("annotations"):
@@ -67,14 +70,9 @@ def on_update(metadata: Object, old: Object) -> list[Cause]:
     if not metadata.get("resourceVersion"):
         causes.append(fields.invalid("metadata.resourceVersion", "", "must be specified for an update"))
     if metadata.get("generation", 0) < old.get("generation", 0):
-        causes.append(
-            fields.invalid("metadata.generation", metadata.get("generation", 0), "must not be decremented")
-        )
-    causes += [
-        fields.immutable(f"metadata.{key}", metadata.get(key, "" if key in ("name", "namespace", "uid") else None))
-        for key in _FROZEN
-        if metadata.get(key) != old.get(key)
-    ]
+        causes.append(fields.invalid("metadata.generation", metadata.get("generation", 0), "must not be decremented"))
+    changed = [key for key in _FROZEN if metadata.get(key) != old.get(key)]
+    causes += [fields.immutable(f"metadata.{key}", metadata.get(key, _FROZEN[key])) for key in changed]
     return causes
 
 
@@ -84,15 +82,14 @@ def _names(metadata: Object, namespaced: bool, rule: Rule) -> list[Cause]:
         faults = names.prefix(rule, prefix)
         causes += [fields.invalid("metadata.generateName", prefix, fault) for fault in faults]
     if name := metadata.get("name"):
-        causes += [fields.invalid("metadata.name", name, fault) for fault in rule(name)]
+        causes += fields.checked("metadata.name", name, rule)
     else:
         causes.append(fields.required("metadata.name", "name or generateName is required"))
     namespace = metadata.get("namespace")
     if namespaced and not namespace:
         causes.append(fields.required("metadata.namespace"))
     elif namespaced:
-        faults = names.label(str(namespace))
-        causes += [fields.invalid("metadata.namespace", namespace, fault) for fault in faults]
+        causes += fields.checked("metadata.namespace", str(namespace), names.label)
     elif namespace:
         causes.append(fields.forbidden("metadata.namespace", "not allowed on this type"))
     return causes
@@ -102,8 +99,8 @@ def label_causes(field: str, labels: dict[str, str]) -> list[Cause]:
     """What is wrong with a set of labels, or with a selector's matchLabels."""
     causes = []
     for key, value in labels.items():
-        causes += [fields.invalid(field, key, fault) for fault in names.qualified(key)]
-        causes += [fields.invalid(field, value, fault) for fault in names.label_value(value)]
+        causes += fields.checked(field, key, names.qualified)
+        causes += fields.checked(field, value, names.label_value)
     return causes
 
 
@@ -132,8 +129,8 @@ def _owner_references(references: list[Object]) -> list[Cause]:
             ("uid", reference.get("uid")),
         ):
             if not value:
-                word = "version" if key == "apiVersion" else key
-                causes.append(fields.invalid(f"{path}.{key}", reference.get(key, ""), f"{word} must not be empty"))
+                why = f"{'version' if key == 'apiVersion' else key} must not be empty"
+                causes.append(fields.invalid(f"{path}.{key}", reference.get(key, ""), why))
         if reference.get("apiVersion") == "v1" and reference.get("kind") == "Event":
             causes.append(_refused(path, [reference], "/v1, Kind=Event is disallowed from being an owner"))
         if reference.get("controller"):
@@ -156,7 +153,7 @@ def _refused(field: str, references: list[Object], why: str) -> Cause:
 
 def _finalizers(finalizers: list[str]) -> list[Cause]:
     path = "metadata.finalizers"
-    causes = [fields.invalid(path, name, fault) for name in finalizers for fault in names.qualified(name)]
+    causes = [cause for name in finalizers for cause in fields.checked(path, name, names.qualified)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
         causes.append(fields.invalid(path, finalizers, why))

@@ -1,6 +1,6 @@
 """What may be a name, a label, a key or a port in Kubernetes.
 
-Every function returns what is wrong with its argument, in Kubernetes' words; an empty list means that it is fine.
+Every function returns what is wrong with its argument, in Kubernetes' words; an empty list means that it is well.
 """
 
 import re
@@ -23,6 +23,7 @@ _config_key = re.compile(_CONFIG_KEY).fullmatch
 _port_characters = re.compile("[-a-z0-9]+").fullmatch
 _letter = re.compile("[a-z]").search
 
+_LOWER = "lower case alphanumeric characters"
 _ENDS = "must start and end with an alphanumeric character"
 _QUALIFIED_TEXT = f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
 
@@ -46,7 +47,7 @@ def subdomain(value: str) -> list[str]:
     """A DNS subdomain of RFC 1123, such as `a.example.com`."""
     faults = [_longest(253)] if len(value) > 253 else []
     if not _subdomain_1123(value):
-        text = f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and {_ENDS}"
+        text = f"a lowercase RFC 1123 subdomain must consist of {_LOWER}, '-' or '.', and {_ENDS}"
         faults.append(_pattern(text, _SUBDOMAIN_1123, "example.com"))
     return faults
 
@@ -58,7 +59,7 @@ def label(value: str) -> list[str]:
         if _subdomain_1123(value):
             faults.append("must not contain dots")
         else:
-            text = f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and {_ENDS}"
+            text = f"a lowercase RFC 1123 label must consist of {_LOWER} or '-', and {_ENDS}"
             faults.append(_pattern(text, _LABEL_1123, "my-name", "123-abc"))
     return faults
 
@@ -68,8 +69,8 @@ def label_1035(value: str) -> list[str]:
     faults = [_longest(63)] if len(value) > 63 else []
     if not _label_1035(value):
         text = (
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-            "character, and end with an alphanumeric character"
+            f"a DNS-1035 label must consist of {_LOWER} or '-', start with an alphabetic character, "
+            "and end with an alphanumeric character"
         )
         faults.append(_pattern(text, _LABEL_1035, "my-name", "abc-123"))
     return faults
@@ -86,10 +87,9 @@ def qualified(value: str) -> list[str]:
     """A label's key or a finalizer: a short name, with a DNS subdomain and a slash before it if need be."""
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
-        examples = _pattern(_QUALIFIED_TEXT, _QUALIFIED, "MyName", "my.name", "123-abc")
-        return [
-            f"a qualified name {examples} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        text = _pattern(_QUALIFIED_TEXT, _QUALIFIED, "MyName", "my.name", "123-abc")
+        prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a qualified name {text} {prefixed}"]
     faults = []
     if slash and not prefix:
         faults.append("prefix part must be non-empty")
@@ -107,9 +107,8 @@ def qualified(value: str) -> list[str]:
 def label_value(value: str) -> list[str]:
     faults = [_longest(63)] if len(value) > 63 else []
     if not _label_value(value):
-        text = (
-            f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and {_ENDS}"
-        )
+        characters = "alphanumeric characters, '-', '_' or '.'"
+        text = f"a valid label must be an empty string or consist of {characters}, and {_ENDS}"
         faults.append(_pattern(text, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
     return faults
 
@@ -135,7 +134,8 @@ def environment_variable(value: str) -> list[str]:
         return ["environment variable name must be non-empty"]
     if all(" " <= char <= "~" and char != "=" for char in value):
         return []
-    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+    what = "a valid environment variable name"
+    return [f"{what} must consist only of printable ASCII characters other than '='"]
 
 
 def port_number(value: int) -> list[str]:
@@ -157,7 +157,7 @@ def port_name(value: str) -> list[str]:
 
 
 def prefix(rule: Rule, value: str) -> list[str]:
-    """What is wrong with `value` as a generateName under `rule`: a trailing dash is fine, as letters follow it."""
+    """What is wrong with `value` as a generateName under `rule`; a trailing dash is well, as letters follow it."""
     # Kubernetes itself cuts two characters and adds one: the length counts one less.
     masked = value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value
     return rule(masked)

@@ -1,6 +1,6 @@
 """The schemas of Kubernetes' own kinds, by their full names, such as `io.k8s.api.core.v1.Pod`.
 
-They come from `definitions.json`, which the build makes. Two views of it are given: `raw` is the text, with its
+They come from `definitions.json`, which the build makes. There are two views of it: `raw` is the text, with its
 descriptions, for the OpenAPI documents; `resolved` is what the server works with, without descriptions.
 """
 

@@ -1,9 +1,9 @@
 """Which fields of Kubernetes' kinds are written when they are empty.
 
-Kubernetes reads an object into typed memory and writes it out again. What becomes of an empty field then is not in
-the published schemas; these tables hold it, as the API of release 1.32 has it. The rule without an entry here: an
-optional scalar, list or map is left out when it is empty, an optional structure is written as it was given, and a
-required field is always written.
+Kubernetes reads an object into typed memory and writes it out again. What becomes of an empty field then is not
+in the published schemas; these tables hold it, as the API of release 1.32 has it. The rule without an entry here:
+an optional scalar, list or map is left out when it is empty, an optional structure is written as it was given, and
+a required field is always written.
 
 A line is `type: field field …`; a line that starts with a space continues the one before.
 """

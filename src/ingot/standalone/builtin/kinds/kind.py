@@ -1,0 +1,68 @@
+"""How a kind of Kubernetes becomes a Definition: names and rules from its own file, the rest from its schema."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ingot.api.object import Object
+from ingot.api.status import Cause
+from ingot.standalone.builtin import meta, names, schemas
+from ingot.standalone.builtin.canonical import canonical
+from ingot.standalone.builtin.names import Rule
+from ingot.standalone.resources.definition import Column, Definition, Version, no_causes, nothing
+from ingot.standalone.table import age
+from ingot.standalone.table.render import NAME
+
+AGE = Column("Age", age.of, description="How long ago the object was created.")
+
+
+def define(
+    schema_name: str,
+    plural: str,
+    *,
+    namespaced: bool,
+    name_rule: Rule = names.subdomain,
+    default: Callable[[Object], None] = nothing,
+    validate: Callable[[Object, Object | None], list[Cause]] = no_causes,
+    columns: Sequence[Column] = (NAME, AGE),
+    kubernetes: bool = True,
+    **rest: Any,
+) -> Definition:
+    """The Definition of one kind; `rest` goes into it as it is.
+
+    `default` finds an object in its canonical form, with every structure in place. `validate` is asked for what
+    goes beyond the metadata; `kubernetes` is `meta.validate`'s.
+    """
+    schema = schemas.resolved(schema_name)
+    (named,) = schema["x-kubernetes-group-version-kind"]
+
+    def fill(obj: Object) -> None:
+        canonical(schema, obj)
+        default(obj)
+
+    def check(new: Object, old: Object | None) -> list[Cause]:
+        causes = meta.validate(new, old, namespaced, name_rule, kubernetes) + validate(new, old)
+        return list(dict.fromkeys(causes))
+
+    version = named["version"]
+    rest.setdefault("singular", named["kind"].lower())
+    return Definition(
+        group=named["group"],
+        kind=named["kind"],
+        plural=plural,
+        namespaced=namespaced,
+        versions={version: Version(version, schema, columns=columns, schema_name=schema_name)},
+        storage_version=version,
+        default=fill,
+        validate=check,
+        **rest,
+    )
+
+
+def nested(obj: Object, *path: str) -> Any:
+    """What lies at a path of fields; None where one of them is absent."""
+    value: Any = obj
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value

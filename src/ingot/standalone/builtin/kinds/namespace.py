@@ -1,0 +1,49 @@
+"""Namespace."""
+
+from ingot.api.object import Object
+from ingot.api.status import Cause
+from ingot.standalone.builtin import fields, names
+from ingot.standalone.builtin.kinds.kind import AGE, define
+from ingot.standalone.resources.definition import Column
+from ingot.standalone.table.render import NAME
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+def default(obj: Object) -> None:
+    metadata = obj["metadata"]
+    if name := metadata.get("name"):
+        metadata.setdefault("labels", {})[NAME_LABEL] = name
+    # A new namespace is held by its contents; one that is on its way out has let go of this finalizer for good.
+    if not metadata.get("resourceVersion") and not metadata.get("deletionTimestamp"):
+        finalizers = obj["spec"].setdefault("finalizers", [])
+        if "kubernetes" not in finalizers:
+            finalizers.append("kubernetes")
+    obj["status"].setdefault("phase", "Terminating" if metadata.get("deletionTimestamp") else "Active")
+
+
+def validate(new: Object, old: Object | None) -> list[Cause]:
+    causes = []
+    for name in new["spec"].get("finalizers") or ():
+        causes += fields.checked("spec.finalizers", name, names.qualified)
+    return causes
+
+
+NAMESPACE = define(
+    "io.k8s.api.core.v1.Namespace",
+    "namespaces",
+    namespaced=False,
+    name_rule=names.label,
+    default=default,
+    validate=validate,
+    columns=(
+        NAME,
+        Column("Status", lambda obj: obj["status"].get("phase", ""), description="Active or Terminating."),
+        AGE,
+    ),
+    short_names=("ns",),
+    verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
+    subresources=frozenset({"status", "finalize"}),
+    selectable=("name", "status.phase"),
+    returns_deleted=True,
+)
