@@ -7,6 +7,7 @@ registered its own converters, mutators and validators with `@kind`; here they a
 from typing import Any
 
 from ingot.api import cdi, hco, kubevirt, ssp, template
+from ingot.api.machinery import defaults
 from ingot.api.machinery.crd import crd_of
 from ingot.api.machinery.kind import KINDS, KindInfo
 from ingot.api.object import Object, split_api_version
@@ -53,7 +54,7 @@ def convert(obj: Object, to_version: str) -> Object:
 
 
 def admit(obj: Object, old: Object | None, operation: str) -> Object:
-    """The object as it is to be stored: older shapes normalised, what a schema cannot default filled in.
+    """The object as it is to be stored: older shapes normalised, all defaults filled in.
 
     `operation` is CREATE or UPDATE. Objects that are not ours come back as they are; no argument is
     changed. The answer is in the object's own version.
@@ -64,6 +65,7 @@ def admit(obj: Object, old: Object | None, operation: str) -> Object:
     version = split_api_version(obj["apiVersion"])[1]
     stored: Object = copy_json(convert(obj, info.stored.name))
     info.mutate(stored, _stored(info, old), operation)
+    defaults.fill(info.shape, stored)
     return convert(stored, version)
 
 

@@ -1,31 +1,33 @@
 """What KubeVirt fills in when an instance is created, as a schema cannot: devices that follow from other fields."""
 
+from ingot.api.kubevirt.parts import as_object, objects
 from ingot.api.object import Object
 
 # Volumes that reach the guest in another way than a disk of their own.
 _NO_DISK = frozenset({"memoryDump", "downwardMetrics"})
 
 
-def instance(obj: Object, old: Object | None, operation: str) -> None:
+def instance(obj: Object, old: Object | None, _operation: str) -> None:
     """A new VirtualMachineInstance or VM: a disk for each volume that no device uses, and a network card."""
-    if operation != "CREATE" or old is not None:
-        return
-    spec = obj.get("spec") or {}
-    devices = (spec.get("domain") or {}).get("devices")
-    if isinstance(devices, dict):
+    spec = as_object(obj.get("spec"))
+    devices = as_object(spec.get("domain")).get("devices")
+    if old is None and isinstance(devices, dict):
         _disks(spec, devices)
         _network(spec, devices)
 
 
 def _disks(spec: Object, devices: Object) -> None:
-    used = {device["name"] for key in ("disks", "filesystems") for device in devices.get(key) or ()}
+    disks = devices.get("disks", [])
+    if not isinstance(disks, list):
+        return
+    used = [device.get("name") for device in objects(disks) + objects(devices.get("filesystems"))]
     missing = [
         {"name": volume["name"]}
-        for volume in spec.get("volumes") or ()
-        if volume["name"] not in used and not _NO_DISK & volume.keys()
+        for volume in objects(spec.get("volumes"))
+        if "name" in volume and volume["name"] not in used and not _NO_DISK & volume.keys()
     ]
     if missing:
-        devices["disks"] = [*(devices.get("disks") or ()), *missing]
+        devices["disks"] = [*disks, *missing]
 
 
 def _network(spec: Object, devices: Object) -> None:

@@ -5,6 +5,7 @@ part; `upgrade` turns the old parts into present ones.
 """
 
 import copy
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ import msgspec
 from ingot.api.kubevirt.disk import ONE_TARGET, DiskOptions
 from ingot.api.kubevirt.endpoints import ContainerSource, Host
 from ingot.api.kubevirt.volume import CopyMode, Driver
-from ingot.api.machinery import UNSET, Field, Int32, Label, Opt, Rule, Shape, Version
+from ingot.api.machinery import UNSET, Field, Int32, Label, Opt, Rule, Shape, UnsetType, Version
 from ingot.api.machinery.kind import Converter
 from ingot.api.machinery.meta import LocalObjectReference
 from ingot.api.object import Object
@@ -31,6 +32,10 @@ def first_alpha(overrides: Mapping[str, Any], upgrade: Converter) -> Version:
     return Version("v1alpha1", overrides=overrides, upgrade=upgrade, deprecated=True, deprecation_warning=warning)
 
 
+# What these say does not survive the upgrade in a form that could still be checked.
+DEVICE_PATTERN = "^[hsv]d[a-z]{1,2}$"
+PORT_PATTERN = "^[0-9]{1,5}$"
+
 CLAIM_TYPE = "PersistentVolumeClaim"
 REGISTRY_TYPE = "ContainerRegistryDisk:v1alpha"
 
@@ -39,7 +44,7 @@ class AlphaHost(Shape):
     """A server."""
 
     name: Host
-    port: Annotated[Opt[int | str], Field("Its port, as a number or text.", pattern="^[0-9]{1,5}$")] = UNSET
+    port: Annotated[Opt[int | str], Field("Its port, as a number or text.", pattern=PORT_PATTERN)] = UNSET
 
 
 class AlphaClaim(Shape):
@@ -98,9 +103,14 @@ SOURCES = ("container", "gluster", "http", "iscsi", "nbd", "pvc", "rbd")
 class AlphaSource(Shape):
     """Where a disk's bytes are: a name, for a disk with a type, or one of the others."""
 
+    RULES = (Rule("!has(self.lun) || has(self.iscsi)", "lun goes with iscsi", ".lun"),)
+
     name: Annotated[Opt[str], Field("The claim or image of the disk's type.", min_length=1)] = UNSET
     pvc: Opt[AlphaClaim] = UNSET
     iscsi: Opt[AlphaIscsi] = UNSET
+    lun: Annotated[
+        Opt[Int32], Field("The logical unit, beside iscsi, as a container may answer.", minimum=0, maximum=16383)
+    ] = UNSET
     rbd: Opt[AlphaRbd] = UNSET
     nbd: Opt[AlphaNbd] = UNSET
     gluster: Opt[AlphaGluster] = UNSET
@@ -116,7 +126,7 @@ class AlphaTarget(Shape):
         Opt[str],
         Field(
             "The device's name, such as sda. It names the disk, and the bus unless that is told.",
-            pattern="^[hsv]d[a-z]{1,2}$",
+            pattern=DEVICE_PATTERN,
         ),
     ] = UNSET
 
@@ -162,6 +172,27 @@ class AlphaDisk(DiskOptions):
         Field("What other machines may do; read-only is read-shared."),
     ] = msgspec.field(name="access-mode", default=UNSET)
     copy: Opt[AlphaCopy] = UNSET
+
+
+def keeps_old_rules(value: Any) -> bool:
+    """Whether a value is a disk of the old shape and can be upgraded. What is not is left for the schema to refuse."""
+    try:
+        disk = msgspec.convert(value, AlphaDisk)
+    except msgspec.ValidationError:
+        return False
+    if disk.source is UNSET:
+        return False
+    given = [getattr(disk.source, name) for name in SOURCES if getattr(disk.source, name) is not UNSET]
+    named = disk.source.name is not UNSET
+    if (disk.type is UNSET and len(given) != 1) or (disk.type is not UNSET and not named):
+        return False
+    ports = [source.host.port for source in given if hasattr(source, "host")]
+    device = UNSET if disk.target is UNSET else disk.target.device
+    return all(_fits(PORT_PATTERN, port) for port in ports) and _fits(DEVICE_PATTERN, device)
+
+
+def _fits(pattern: str, value: int | str | UnsetType) -> bool:
+    return value is UNSET or re.search(pattern, str(value)) is not None
 
 
 # Not told apart by name: old disks have none until they are upgraded.

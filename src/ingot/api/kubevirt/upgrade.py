@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from ingot.api.kubevirt.alpha import CLAIM_TYPE, REGISTRY_TYPE
+from ingot.api.kubevirt.alpha import CLAIM_TYPE, REGISTRY_TYPE, keeps_old_rules
+from ingot.api.kubevirt.parts import as_object, objects
 from ingot.api.object import Object
 
 # What belongs to a VirtualMachine itself; the rest of an old spec is its instance's.
@@ -23,33 +24,32 @@ _BUS_OF_PREFIX = {"hd": "sata", "sd": "scsi", "vd": "virtio"}
 
 def upgrade_instance(obj: Object) -> None:
     """A VirtualMachineInstance or a VM: each old disk becomes a disk and a volume."""
-    if isinstance(obj.get("spec"), dict):
-        upgrade_spec(obj["spec"])
+    upgrade_spec(as_object(obj.get("spec")))
 
 
 def upgrade_machine(obj: Object) -> None:
     """A VirtualMachine: an instance's spec in the place of a template moves into one, and the machine runs always."""
-    spec = obj.get("spec")
-    if not isinstance(spec, dict):
-        return
+    spec = as_object(obj.get("spec"))
     if "template" not in spec and "domain" in spec:
         flat = {name: spec.pop(name) for name in list(spec) if name not in _MACHINE_FIELDS}
         spec["template"] = {"spec": flat}
         if "running" not in spec:
             spec.setdefault("runStrategy", "Always")
-    if isinstance(spec.get("template"), dict) and isinstance(spec["template"].get("spec"), dict):
-        upgrade_spec(spec["template"]["spec"])
+    upgrade_spec(as_object(as_object(spec.get("template")).get("spec")))
 
 
 def upgrade_spec(spec: Object) -> None:
     """The spec of an instance: each old disk becomes a disk and a volume of one name, in the disks' order."""
-    disks = ((spec.get("domain") or {}).get("devices") or {}).get("disks") or []
-    old = [index for index, disk in enumerate(disks) if "source" in disk]
+    disks = as_object(as_object(spec.get("domain")).get("devices")).get("disks")
+    volumes = spec.get("volumes") or []
+    if not isinstance(disks, list) or not isinstance(volumes, list):
+        return
+    old = [index for index, disk in enumerate(disks) if keeps_old_rules(disk)]
     if not old:
         return
-    volumes = list(spec.get("volumes") or [])
-    taken = {volume.get("name") for volume in volumes}
-    taken |= {disk.get("name") for index, disk in enumerate(disks) if index not in old}
+    volumes = list(volumes)
+    others = [disk for index, disk in enumerate(disks) if index not in old]
+    taken = {str(device.get("name")) for device in objects([*volumes, *others])}
     for index in old:
         name = _free_name(disks[index], index, taken)
         taken.add(name)
@@ -81,10 +81,11 @@ def volume_of(disk: Object) -> Object:
 
 def source_of(source: Object) -> Object:
     """A volume's source out of an old one, such as `{"pvc": {"claimname": "c"}}`; a container's answer is one too."""
-    return next((_SOURCES[name](source[name]) for name in source if name in _SOURCES), {})
+    beside = {"lun": source["lun"]} if "lun" in source else {}
+    return next((_SOURCES[name]({**beside, **source[name]}) for name in source if name in _SOURCES), {})
 
 
-def _free_name(disk: Object, index: int, taken: set[str | None]) -> str:
+def _free_name(disk: Object, index: int, taken: set[str]) -> str:
     wanted = disk.get("name") or (disk.get("target") or {}).get("device") or f"disk-{index}"
     name, number = wanted, 2
     while name in taken:
