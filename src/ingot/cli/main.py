@@ -1,6 +1,7 @@
 """The command `ingot`. Each subcommand is loaded when it is called, so that start-up stays quick."""
 
 import importlib
+from typing import Any
 
 import click
 
@@ -27,6 +28,14 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{place} is not a click command")
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PermissionError as error:
+            place = error.filename or "the operation"
+            why = f"{place}: {error.strerror}; run this as the user who owns it, or as root"
+            raise click.ClickException(why) from error
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -69,8 +69,17 @@ def _serve_behind(lock: "DirectoryLock", host: str, port: int) -> None:
 
     directory = lock.directory
     log = directory / "ingot.log"
+
+    def work(ready: Callable[[str], None]) -> None:
+        try:
+            _serve(lock, host, port, ready)
+        except click.ClickException:
+            raise
+        except Exception as error:
+            raise StartError(f"the server failed ({type(error).__name__}: {error}); see {log}") from error
+
     try:
-        address = detach(log, lambda ready: _serve(lock, host, port, ready))
+        address = detach(log, work)
     except StartError as error:
         raise click.ClickException(error.why) from error
     finally:
@@ -108,7 +117,7 @@ def _why(error: OSError, host: str, port: int, directory: Path) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"{host}:{port} is taken by another program; choose another with --listen, or port 0 for a free one"
     if error.errno in (errno.EADDRNOTAVAIL, errno.EACCES) and error.filename is None:
-        return f"cannot listen on {host}:{port}: {error.strerror}; choose another with --listen"
+        return f"cannot listen on {host}:{port}: {os.strerror(error.errno)}; choose another with --listen"
     return f"cannot serve {directory}: {error}; mend that or choose another directory with --dir"
 
 
