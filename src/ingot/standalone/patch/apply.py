@@ -138,5 +138,6 @@ def _shown(obj: Object) -> str:
 
 
 def _kind_shown(obj: Object) -> str:
-    group, version = split_api_version(str(obj.get("apiVersion", "")))
-    return f"{group}/{version}, Kind={obj.get('kind', '')}"
+    named = [value if isinstance(value := obj.get(name), str) else "" for name in ("apiVersion", "kind")]
+    group, version = split_api_version(named[0])
+    return f"{group}/{version}, Kind={named[1]}"

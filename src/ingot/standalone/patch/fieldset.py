@@ -189,5 +189,7 @@ def decode(raw: Any) -> FieldSet:
 
 
 def _decode_node(raw: Any) -> FieldSet:
+    if raw is None:
+        return {}
     node = decode(raw)
     return {".": {}, **node} if node and "." in raw else node

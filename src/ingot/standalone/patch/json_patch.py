@@ -33,13 +33,14 @@ def apply(obj: Object, operations: Any) -> Any:
     Raises ApiError: 400 for what is not a list of operations, 413 for too many of them, 422 when one does not apply.
 
     The result is whatever the patch makes of the object; that it is still an object is for the caller to check. As in
-    Kubernetes, negative indices count from the end, and replacing a missing key of a map sets it.
+    Kubernetes, negative indices count from the end, replacing a missing key of a map sets it, and replacing the whole
+    by a scalar does nothing.
     """
     _check(operations)
     document = _Document(copy(obj))
     try:
-        for operation in operations:
-            _OPERATIONS.get(operation.get("op"), _unknown)(document, operation)
+        for operation in operations or ():
+            _OPERATIONS.get((operation or {}).get("op"), _unknown)(document, operation)
     except _Refused:
         # Kubernetes does not say which operation failed, nor why.
         message = "the server rejected our request due to an error in our request"
@@ -48,9 +49,13 @@ def apply(obj: Object, operations: Any) -> Any:
 
 
 def _check(operations: Any) -> None:
+    if operations is None:
+        return
     if type(operations) is not list:
         raise _malformed(operations, "Go value", "[]handlers.jsonPatchOp")
     for operation in operations:
+        if operation is None:
+            continue
         if type(operation) is not dict:
             raise _malformed(operation, "Go value", "handlers.jsonPatchOp")
         for member in ("op", "path", "from"):
@@ -140,7 +145,8 @@ def _remove(document: _Document, operation: Object) -> None:
 def _replace(document: _Document, operation: Object) -> None:
     steps = _pointer(operation, "path")
     if not steps:
-        document.root = copy(operation.get("value"))
+        if type(operation.get("value")) in (dict, list):
+            document.root = copy(operation["value"])
         return
     holder, key = _holder(document, steps)
     if type(holder) is list:

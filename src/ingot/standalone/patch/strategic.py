@@ -28,6 +28,8 @@ def apply(obj: Object, patch: Any, schema: TypedSchema) -> Object:
 
     Raises ApiError: 400 for a malformed patch or directive, 422 or 500, as Kubernetes does, for one that does not fit.
     """
+    if patch is None:
+        patch = {}
     if type(patch) is not dict:
         kind = json_type(patch)
         raise bad_request(f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")
