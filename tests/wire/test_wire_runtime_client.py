@@ -1,7 +1,6 @@
 """The client's verbs against a live API server."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 from uuid import uuid4
@@ -9,30 +8,12 @@ from uuid import uuid4
 import pytest
 
 from ingot.api.object import Object
-from ingot.api.resource import Resource
 from ingot.api.status import ApiError
 from ingot.kube.client import Client, Patch
 from ingot.kube.discovery import Discovery, UnknownResource
 from ingot.kube.kubeconfig import Config, Material, load
 from ingot.kube.transport import ConnectionFailed
-
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-PODS = Resource("", "v1", "pods", "Pod")
-
-
-@pytest.fixture
-async def client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with Client.connect(load(kubeconfig)) as client:
-        yield client
-
-
-@pytest.fixture
-async def namespace(client: Client) -> AsyncIterator[str]:
-    name = f"runtime-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"metadata": {"name": name}})
-    yield name
-    await client.delete(NAMESPACES, name)
+from wire.kinds import CONFIG_MAPS, NAMESPACES, PODS
 
 
 def config_map(namespace: str, name: str, labels: dict[str, str] | None = None, **data: str) -> Object:

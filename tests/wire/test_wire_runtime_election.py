@@ -1,36 +1,16 @@
 """Lease election and event recording against a live API server."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from runtime_support import eventually
 
 from ingot.api.object import Object
-from ingot.api.resource import Resource
 from ingot.kube.client import Client
 from ingot.kube.election import LEASES, Election, LeadershipLost
 from ingot.kube.events import EVENTS, Recorder
-from ingot.kube.kubeconfig import load
-
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-
-
-@pytest.fixture
-async def client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with Client.connect(load(kubeconfig)) as client:
-        yield client
-
-
-@pytest.fixture
-async def namespace(client: Client) -> AsyncIterator[str]:
-    name = f"election-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"metadata": {"name": name}})
-    yield name
-    await client.delete(NAMESPACES, name)
+from wire.kinds import NAMESPACES
+from wire.runtime_support import eventually
 
 
 class Candidate:

@@ -4,37 +4,19 @@ import asyncio
 import runpy
 from collections.abc import AsyncIterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from runtime_support import eventually
 
 from ingot.api.object import Object
-from ingot.api.resource import Resource
 from ingot.kube.client import Client
 from ingot.kube.election import LEASES, Election
 from ingot.kube.events import EVENTS
-from ingot.kube.kubeconfig import load
 from ingot.kube.manager import Manager
 from ingot.kube.objects import controller_of
+from wire.kinds import CONFIG_MAPS
+from wire.runtime_support import eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "controllers" / "greeter.py"
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
-
-
-@pytest.fixture
-async def client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with Client.connect(load(kubeconfig)) as client:
-        yield client
-
-
-@pytest.fixture
-async def namespace(client: Client) -> AsyncIterator[str]:
-    name = f"greeter-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"metadata": {"name": name}})
-    yield name
-    await client.delete(NAMESPACES, name)
 
 
 @pytest.fixture
@@ -79,6 +61,17 @@ async def test_a_greeting_is_made_kept_and_changed(client: Client, namespace: st
     await eventually(lambda: greeting("Hello, Moon!"))
 
 
+async def test_a_greeting_goes_with_who_asked_for_it(client: Client, namespace: str, greeter: Manager) -> None:
+    async def is_gone() -> bool:
+        listed = await client.list(CONFIG_MAPS, namespace, field_selector="metadata.name=world-greeting")
+        return not listed["items"]
+
+    await client.create(CONFIG_MAPS, asking(namespace, name="World"))
+    await eventually(lambda: client.get(CONFIG_MAPS, "world-greeting", namespace))
+    await client.delete(CONFIG_MAPS, "world", namespace)
+    await eventually(is_gone)
+
+
 async def test_who_has_no_name_is_told_so(client: Client, namespace: str, greeter: Manager) -> None:
     async def warning() -> Object | None:
         found = await client.list(EVENTS, namespace, field_selector="involvedObject.name=world,type=Warning")
@@ -94,9 +87,7 @@ async def test_who_has_no_name_is_told_so(client: Client, namespace: str, greete
     await eventually(lambda: client.get(CONFIG_MAPS, "world-greeting", namespace))
 
 
-async def test_the_namespace_and_its_greetings_are_left_alone_without_the_label(
-    client: Client, namespace: str, greeter: Manager
-) -> None:
+async def test_who_does_not_ask_is_not_greeted(client: Client, namespace: str, greeter: Manager) -> None:
     plain = asking(namespace, name="World")
     del plain["metadata"]["labels"]
     await client.create(CONFIG_MAPS, plain | {"metadata": plain["metadata"] | {"name": "plain"}})

@@ -4,22 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 import pytest
 
 from ingot.api.object import Object
-from ingot.api.resource import Resource
 from ingot.kube.cache import OWNER, Key
 from ingot.kube.client import Client
 from ingot.kube.informer import Informer
-from ingot.kube.kubeconfig import load
 from ingot.kube.objects import add_owner_reference
-
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+from wire.kinds import CONFIG_MAPS
 
 
 class Wire:
@@ -54,20 +48,6 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.write(data)
             await writer.drain()
     writer.close()
-
-
-@pytest.fixture
-async def client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with Client.connect(load(kubeconfig)) as client:
-        yield client
-
-
-@pytest.fixture
-async def namespace(client: Client) -> AsyncIterator[str]:
-    name = f"informer-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"metadata": {"name": name}})
-    yield name
-    await client.delete(NAMESPACES, name)
 
 
 @pytest.fixture

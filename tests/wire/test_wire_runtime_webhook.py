@@ -4,23 +4,19 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 import trustme
-from runtime_support import eventually
 
 from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.api.status import ApiError, Cause
 from ingot.kube.client import Client
 from ingot.kube.discovery import Discovery, UnknownResource
-from ingot.kube.kubeconfig import load
 from ingot.kube.webhook import WebhookServer
+from wire.kinds import CONFIG_MAPS, CRDS
+from wire.runtime_support import eventually
 
-CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
-CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False)
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 ADMISSION = "admissionregistration.k8s.io"
 MUTATING = Resource(ADMISSION, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False)
 VALIDATING = Resource(ADMISSION, "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False)
@@ -46,22 +42,12 @@ def convert(obj: Object, version: str) -> Object:
     return obj | {"apiVersion": version, "spec": spec}
 
 
-@pytest.fixture
-async def client(kubeconfig: Path) -> AsyncIterator[Client]:
-    async with Client.connect(load(kubeconfig)) as client:
-        try:
-            await Discovery(client).find(MUTATING.qualified)
-        except UnknownResource:
-            pytest.skip("this server calls no webhooks: its admission is in process")
-        yield client
-
-
-@pytest.fixture
-async def namespace(client: Client) -> AsyncIterator[str]:
-    name = f"webhook-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"metadata": {"name": name}})
-    yield name
-    await client.delete(NAMESPACES, name)
+@pytest.fixture(autouse=True)
+async def _server_calls_webhooks(client: Client) -> None:
+    try:
+        await Discovery(client).find(MUTATING.qualified)
+    except UnknownResource:
+        pytest.skip("this server calls no webhooks: its admission is in process")
 
 
 class Served:

@@ -222,15 +222,8 @@ class Client:
         event (410: the version is too old, list again) and ConnectionFailed when the stream breaks off. To leave
         early, close it with `contextlib.aclosing`.
         """
-        query = _query(
-            {
-                "watch": True,
-                "resource_version": resource_version,
-                "allow_watch_bookmarks": bookmarks,
-                "timeout_seconds": seconds,
-                **selection,
-            }
-        )
+        wanted = {"resource_version": resource_version, "allow_watch_bookmarks": bookmarks, **selection}
+        query = _query({"watch": True, "timeout_seconds": seconds, **wanted})
         limits = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=seconds + WATCH_GRACE_SECONDS)
         response = await self.transport.open("GET", resource.path(namespace), params=query, limits=limits)
         async for batch in watch_events(response, self.transport.config.server):

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Unpack
+from typing import Any, Unpack
 
 from ingot.api.resource import Resource
 from ingot.kube.client import Client, Selection
@@ -33,7 +33,7 @@ class Manager:
         self._services: list[Callable[[], Awaitable[None]]] = []
 
     def informer(self, resource: Resource, namespace: str = "", **selection: Unpack[Selection]) -> Informer:
-        """The informer for these objects: always the same one, run by the manager."""
+        """The informer for these objects: always the same one, to be asked for before `run`, which runs it."""
         key = (resource, namespace, *sorted(selection.items()))
         if key not in self._informers:
             self._informers[key] = Informer(self.client, resource, namespace, clock=self._clock, **selection)
@@ -57,8 +57,8 @@ class Manager:
         leading = asyncio.ensure_future(self._election.run(self._lead) if self._election else self._lead())
         stopping = asyncio.ensure_future(stop.wait())
         try:
-            waiting = {stopping, leading, *background}
-            while waiting & {stopping, leading} == {stopping, leading}:
+            waiting: set[asyncio.Future[Any]] = {stopping, leading, *background}
+            while not stopping.done():
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     task.result()

@@ -44,6 +44,11 @@ class ConnectionFailed(Exception):
         self.detail = detail
         self.sent = why in ("closed", "timeout")
 
+    @classmethod
+    def of(cls, server: str, method: str, path: str, error: Exception) -> Self:
+        """What the HTTP library or the system says, as one of our reasons."""
+        return cls(server, method, path, _why(error), str(error) or type(error).__name__)
+
 
 class Transport:
     """A pool of connections to the server of one Config."""
@@ -174,7 +179,7 @@ class Transport:
         return URL(f"{self.config.server}{path}{query}", encoded=True)
 
     def _failed(self, method: str, path: str, error: Exception) -> ConnectionFailed:
-        return ConnectionFailed(self.config.server, method, path, _why(error), str(error) or type(error).__name__)
+        return ConnectionFailed.of(self.config.server, method, path, error)
 
 
 def _why(error: Exception) -> str:

@@ -46,7 +46,7 @@ async def watch_events(response: aiohttp.ClientResponse, server: str) -> AsyncGe
             if errors:
                 raise ApiError.from_status(errors[0].object, 500)
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise ConnectionFailed(server, "GET", path, "closed", str(error) or type(error).__name__) from error
+        raise ConnectionFailed.of(server, "GET", path, error) from error
     except (msgspec.DecodeError, RecursionError) as error:
         raise ConnectionFailed(server, "GET", path, "closed", f"not a watch event: {error}") from error
     finally:

@@ -144,6 +144,22 @@ async def test_a_service_that_is_done_ends_nothing(client: Client, things: list[
     await running
 
 
+async def test_without_controllers_services_run_until_stop(client: Client) -> None:
+    manager, stop, began = Manager(client), asyncio.Event(), asyncio.Event()
+
+    async def service() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    manager.serve(service)
+    running = asyncio.create_task(manager.run(stop))
+    await began.wait()
+    await settle()
+    assert not running.done()
+    stop.set()
+    await running
+
+
 class Stage:
     """An election whose course the test decides."""
 
