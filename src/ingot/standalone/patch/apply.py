@@ -9,7 +9,6 @@ from ingot.standalone.patch.conflicts import Conflicts
 from ingot.standalone.patch.entries import APPLY, Entry, Identity, Managed
 from ingot.standalone.patch.managers import FieldManager, tracked, without_entries
 from ingot.standalone.patch.types import TypedError
-from ingot.standalone.patch.values import copy, same
 
 _BEFORE = "before-first-apply"
 
@@ -70,12 +69,11 @@ def _apply(
         if left.fields:
             raise left from None
         merged, after = _merged(fields, current, applied, dict(managed), who, True)
-    if not same(merged, current) and who in after:
+    if not fields.schema.equal(merged, current) and who in after:
         after[who] = replace(after[who], time=now)
-    out: Object = copy(merged)
     if after:
-        out["metadata"] = {**(out.get("metadata") or {}), "managedFields": entries.encode(after)}
-    return out
+        merged["metadata"] = {**(merged.get("metadata") or {}), "managedFields": entries.encode(after)}
+    return merged
 
 
 def _merged(
@@ -87,7 +85,7 @@ def _merged(
     owned = fieldset.recursive_difference(fields.schema.members(applied), fields.reset)
     managed[who] = Entry(who, fields.api_version, owned, last.time if last else "")
     merged = fields.schema.merge(current, applied)
-    if last is not None:
+    if last is not None and (last.version != fields.api_version or fieldset.difference(last.fields, owned)):
         merged = _prune(fields, merged, managed, last)
     compared = fields.comparisons(managed, current, merged)
     others = [entry for entry in managed.values() if entry.identity != who]

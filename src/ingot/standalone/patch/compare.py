@@ -72,7 +72,7 @@ def _compare_maps(of: MapType, old: Object, new: Object, changed: FieldSet, remo
         before = old.get(name, MISSING)
         if before is MISSING:
             changed[step] = {} if inner.leaf else whole(inner, item)
-        elif not _equal(inner, before, item):
+        elif not equal(inner, before, item):
             _compare_items(inner, step, before, item, changed, removed)
     for name, item in old.items():
         if name not in new:
@@ -80,7 +80,8 @@ def _compare_maps(of: MapType, old: Object, new: Object, changed: FieldSet, remo
             removed[step] = whole(inner, item)
 
 
-def _equal(of: Type, old: Any, new: Any) -> bool:
+def equal(of: Type, old: Any, new: Any) -> bool:
+    """Whether two values of one type are the same value."""
     return old is new or (old == new and (not of.loose or same(old, new)))
 
 
@@ -127,7 +128,7 @@ def _compare_lists(of: ListType, old: list[Any], new: list[Any], changed: FieldS
         if earlier is None:
             changed[step] = whole(inner, items[0]) if len(items) == 1 else {}
         elif len(items) == 1 and len(earlier) == 1:
-            if not _equal(inner, earlier[0], items[0]):
+            if not equal(inner, earlier[0], items[0]):
                 _compare_items(inner, step, earlier[0], items[0], changed, removed)
         elif len(items) == 1:
             changed[step] = whole(inner, items[0])

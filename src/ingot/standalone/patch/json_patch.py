@@ -1,5 +1,6 @@
 """JSON patch (RFC 6902): a list of operations on places in the object, all of them or none."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -177,7 +178,7 @@ def _test(document: _Document, operation: Object) -> None:
         raise _Refused
 
 
-_OPERATIONS: Final = {
+_OPERATIONS: Final[dict[Any, Callable[[_Document, Object], None]]] = {
     "add": _add,
     "remove": _remove,
     "replace": _replace,

@@ -33,6 +33,9 @@ class TypedSchema:
     def compare(self, old: Object, new: Object) -> Comparison:
         return comparing.compare(self.type, old, new)
 
+    def equal(self, old: Object, new: Object) -> bool:
+        return comparing.equal(self.type, old, new)
+
     def members(self, obj: Object) -> FieldSet:
         """The fields that an applied configuration mentions."""
         return collecting.members(self.type, obj)

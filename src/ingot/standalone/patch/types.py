@@ -54,13 +54,15 @@ class MapType:
 class ListType:
     """A list: atomic, a map by the values of `keys`, or a set when there are none."""
 
-    __slots__ = ("atomic", "defaults", "element", "keys")
+    __slots__ = ("_lead", "atomic", "defaults", "element", "keys")
 
     def __init__(self, element: Type, atomic: bool, keys: tuple[str, ...], defaults: Mapping[str, Any]) -> None:
         self.element = element
         self.atomic = atomic
         self.keys = keys
         self.defaults = defaults
+        # What the step to an item begins with, where one key is enough.
+        self._lead = f"k:{{{to_json(keys[0])}:" if len(keys) == 1 else ""
 
     def step(self, item: Any) -> str:
         """The step to an item of this list. Raises ValueError when it has none."""
@@ -69,8 +71,8 @@ class ListType:
         if type(item) is not dict:
             what = "a null element" if item is None else "non-map elements"
             raise ValueError(f"associative list with keys may not have {what}")
-        if len(self.keys) == 1 and (value := item.get(self.keys[0])) is not None:
-            return f"k:{{{to_json(self.keys[0])}:{to_json(value)}}}"
+        if self._lead and (value := item.get(self.keys[0])) is not None:
+            return f"{self._lead}{to_json(value)}}}"
         return pathelement.keyed(sorted((key, self._key_value(item, key)) for key in self.keys))
 
     def _key_value(self, item: Object, key: str) -> Any:

@@ -1,34 +1,40 @@
 """Whether a value has its type, with the faults that Kubernetes names when an applied configuration has not."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from ingot.api.object import Object
 from ingot.standalone.patch import pathelement
 from ingot.standalone.patch.types import ListType, MapType, Type, TypedError
 from ingot.standalone.patch.values import go_syntax, go_type, go_value
 
-_Faults = list[tuple[str, str]]
+# Pairs of a path, from the value that was checked, and what is wrong there.
+_Faults: TypeAlias = Sequence[tuple[str, str]]
 
 
 def validate(of: Type, obj: Object, duplicates: bool = False) -> None:
     """Raises TypedError for unknown fields, wrong types, list items without key and, unless allowed, `duplicates`."""
-    faults: _Faults = []
-    _check(of, obj, "", duplicates, faults)
+    faults = _check(of, obj, duplicates)
     if faults:
-        raise TypedError(faults)
+        raise TypedError(list(faults))
 
 
-def _check(of: Type, value: Any, path: str, duplicates: bool, faults: _Faults) -> None:
+def _check(of: Type, value: Any, duplicates: bool) -> _Faults:
     if value is None:
-        return
+        return ()
     if type(value) is dict and of.map is not None:
-        _check_map(of.map, value, path, duplicates, faults)
-    elif type(value) is list and of.list is not None:
-        _check_list(of.list, value, path, duplicates, faults)
-    elif type(value) in (dict, list) or not of.scalar:
-        faults.append((path, _mismatch(of, value)))
-    elif of.scalar != "untyped" and (message := _scalar_fault(of.scalar, value)):
-        faults.append((path, message))
+        return _check_map(of.map, value, duplicates)
+    if type(value) is list and of.list is not None:
+        return _check_list(of.list, value, duplicates)
+    if type(value) in (dict, list) or not of.scalar:
+        return [("", _mismatch(of, value))]
+    message = _scalar_fault(of.scalar, value)
+    return [("", message)] if message else ()
+
+
+def _below(step: str, faults: _Faults) -> _Faults:
+    shown = pathelement.text(step)
+    return [(shown + path, message) for path, message in faults]
 
 
 def _mismatch(of: Type, value: Any) -> str:
@@ -49,29 +55,32 @@ def _scalar_fault(scalar: str, value: Any) -> str:
     return ""
 
 
-def _check_map(of: MapType, value: Object, path: str, duplicates: bool, faults: _Faults) -> None:
+def _check_map(of: MapType, value: Object, duplicates: bool) -> _Faults:
+    faults: list[tuple[str, str]] = []
     for name, item in value.items():
         known = of.fields.get(name)
         inner = known[1] if known is not None else of.element
         if inner is None:
-            faults.append((f"{path}.{name}", "field not declared in schema"))
-            return
-        _check(inner, item, f"{path}.{name}", duplicates, faults)
+            return [*faults, (f".{name}", "field not declared in schema")]
+        if found := _check(inner, item, duplicates):
+            faults += _below("f:" + name, found)
+    return faults
 
 
-def _check_list(of: ListType, value: list[Any], path: str, duplicates: bool, faults: _Faults) -> None:
+def _check_list(of: ListType, value: list[Any], duplicates: bool) -> _Faults:
+    faults: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
         if of.atomic:
-            shown = f"[{index}]"
+            step = f"i:{index}"
         else:
             try:
                 step = of.step(item)
             except ValueError as error:
-                faults.append((path, f"element {index}: {error}"))
-                return
-            shown = pathelement.text(step)
+                return [*faults, ("", f"element {index}: {error}")]
             if step in seen and not duplicates:
-                faults.append((path, f"duplicate entries for key {shown}"))
+                faults.append(("", f"duplicate entries for key {pathelement.text(step)}"))
             seen.add(step)
-        _check(of.element, item, path + shown, duplicates, faults)
+        if found := _check(of.element, item, duplicates):
+            faults += _below(step, found)
+    return faults
