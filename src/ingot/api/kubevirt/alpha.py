@@ -186,6 +186,9 @@ def keeps_old_rules(value: Any) -> bool:
     named = disk.source.name is not UNSET
     if (disk.type is UNSET and len(given) != 1) or (disk.type is not UNSET and not named):
         return False
+    claim = disk.source.pvc
+    if claim is not UNSET and (claim.claimname is UNSET) == (claim.claim_name is UNSET):
+        return False
     ports = [source.host.port for source in given if hasattr(source, "host")]
     device = UNSET if disk.target is UNSET else disk.target.device
     return all(_fits(PORT_PATTERN, port) for port in ports) and _fits(DEVICE_PATTERN, device)

@@ -44,16 +44,21 @@ def replica_set(obj: Object, _old: Object | None) -> list[Cause]:
 def spec_faults(spec: Object, path: str) -> Iterator[Cause]:
     """The faults of an instance's spec that is found at `path`."""
     devices = spec["domain"]["devices"]
-    yield from _disks_without_volume(spec, devices, f"{path}.domain.devices.disks")
+    yield from _disk_names(spec, devices, f"{path}.domain.devices.disks")
     yield from _unmatched_networks(spec, devices, path)
     yield from _boot_orders(devices, f"{path}.domain.devices")
     for index, volume in enumerate(spec.get("volumes") or ()):
         yield from _addresses(volume, f"{path}.volumes[{index}]")
 
 
-def _disks_without_volume(spec: Object, devices: Object, path: str) -> Iterator[Cause]:
+def _disk_names(spec: Object, devices: Object, path: str) -> Iterator[Cause]:
     volumes = {volume["name"] for volume in spec.get("volumes") or ()}
+    seen = set()
     for index, disk in enumerate(devices.get("disks") or ()):
+        if disk["name"] in seen:
+            # The schema of v1alpha1 cannot tell disks apart by a name that they need not have.
+            yield Cause(f"{path}[{index}].name", f'Duplicate value: "{disk["name"]}"', "FieldValueDuplicate")
+        seen.add(disk["name"])
         # A CD-ROM drive may be empty.
         if disk["name"] not in volumes and "cdrom" not in disk:
             known = ", ".join(sorted(volumes)) or "there are none"
