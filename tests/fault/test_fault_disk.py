@@ -71,9 +71,6 @@ def test_a_damaged_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         timeout=30,
-        capture_output=True,
-        text=True,
-        timeout=30,
     )
     assert ended.returncode == 1
     assert "is damaged" in ended.stderr

@@ -15,6 +15,7 @@ from ingot.api.status import bad_request, unsupported_media_type
 MAX_DEPTH = 500
 
 decode_json = msgspec.json.Decoder().decode
+encode_json = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -71,20 +72,23 @@ def _from_yaml(raw: bytes) -> Body:
         _check_events(text)
         loader = _Loader(text)
         try:
-            body = Body(loader.get_single_data(), loader.duplicates)
+            # Through JSON and back: keys become strings, and what JSON cannot say is refused.
+            body = Body(decode_json(encode_json(loader.get_single_data())), loader.duplicates)
         finally:
             loader.dispose()
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         raise bad_request(f"error decoding YAML: {error}") from error
     return body
 
 
 def _check_events(text: str) -> None:
-    """Refuses depth and aliases in the flat stream of events: PyYAML's composer recurses in C without a limit."""
+    """Refuses depth, aliases and tags in the flat stream of events: PyYAML's composer recurses in C without a limit."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.events.AliasEvent):
             raise yaml.YAMLError("aliases are not accepted: write the value out")
+        if getattr(event, "tag", None) is not None:
+            raise yaml.YAMLError(f"tags such as {event.tag} are not accepted: write the plain value")
         if isinstance(event, yaml.events.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:

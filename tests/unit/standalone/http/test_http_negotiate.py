@@ -1,0 +1,35 @@
+"""Accept headers: the first form that can be given."""
+
+import pytest
+
+from ingot.api.status import ApiError
+from ingot.standalone.http.negotiate import Form, negotiate
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("", Form()),
+        ("*/*", Form()),
+        ("application/json", Form()),
+        ("application/yaml", Form("application/yaml")),
+        ("application/vnd.kubernetes.protobuf,application/json", Form()),
+        (f"{TABLE},application/json", Form(kind="Table")),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Form(kind="Table")),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", Form()),
+        ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Form(kind="PartialObjectMetadata")),
+    ],
+)
+def test_forms(accept: str, form: Form) -> None:
+    assert negotiate(accept) == form
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/vnd.kubernetes.protobuf", "text/html", "application/json;as=Poem;g=x"]
+)
+def test_what_cannot_be_given_is_not_acceptable(accept: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        negotiate(accept)
+    assert refused.value.code == 406

@@ -1,0 +1,68 @@
+"""Bodies: hostile texts are refused before anything recurses into them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingot.api.status import ApiError
+from ingot.standalone.objects.body import MAX_DEPTH, decode
+
+JSON, YAML = "application/json", "application/yaml"
+
+
+def test_json_and_yaml_give_the_same_object() -> None:
+    wanted = {"a": 1, "b": {"c": ["x", True, None]}, "day": "2026-01-01"}
+    assert decode(b'{"a":1,"b":{"c":["x",true,null]},"day":"2026-01-01"}', JSON).value == wanted
+    assert decode(b"a: 1\nb: {c: [x, true, null]}\nday: 2026-01-01\n", YAML).value == wanted
+
+
+def test_json_is_the_default_and_parameters_are_ignored() -> None:
+    assert decode(b"{}", "").value == {}
+    assert decode(b"{}", "application/json; charset=utf-8").value == {}
+
+
+@pytest.mark.parametrize(
+    ("raw", "media"), [(b'{"a":1,"a":2,"b":{"c":1,"c":2}}', JSON), (b"a: 1\na: 2\nb:\n  c: 1\n  c: 2\n", YAML)]
+)
+def test_duplicate_fields_are_told(raw: bytes, media: str) -> None:
+    assert sorted(decode(raw, media).duplicates) == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "media"),
+    [
+        (b"", JSON),
+        (b"{", JSON),
+        (b"{'a': 1}", JSON),
+        (b'{"a":"\xff"}', JSON),
+        (b'{"a":NaN}', JSON),
+        (b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1), JSON),
+        (b"[" * 3_000_000, JSON),
+        (b"[" * 3_000_000, YAML),
+        (b"- " * 1_000_000, YAML),
+        (b"a: [", YAML),
+        (b"a: &x [1]\nb: *x\n", YAML),
+        (b"a: !!python/object:os.system x", YAML),
+        (b"a: !!int x", YAML),
+        (b"? [a]\n: 2", YAML),
+        (b"\xff\xfe\x00", YAML),
+    ],
+)
+def test_hostile_bodies_are_bad_requests(raw: bytes, media: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        decode(raw, media)
+    assert refused.value.code == 400
+
+
+def test_other_media_are_unsupported() -> None:
+    with pytest.raises(ApiError) as refused:
+        decode(b"\x0a\x00", "application/vnd.kubernetes.protobuf")
+    assert refused.value.code == 415
+
+
+@given(st.binary(max_size=200), st.sampled_from([JSON, YAML]))
+def test_any_bytes_give_a_body_or_a_bad_request(raw: bytes, media: str) -> None:
+    try:
+        decode(raw, media)
+    except ApiError as refused:
+        assert refused.code == 400  # noqa: PT017  # some bytes are bodies
