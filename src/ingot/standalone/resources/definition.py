@@ -48,6 +48,11 @@ def nothing(_: Object) -> None:
     """The default of a kind without defaults."""
 
 
+def same(obj: Object) -> Object:
+    """The stored form of a kind that is stored as it is served."""
+    return obj
+
+
 def no_causes(_new: Object, _old: Object | None) -> list[Cause]:
     """The validation of a kind without rules beyond its schema."""
     return []
@@ -87,8 +92,10 @@ class Definition:
     unconditional_update: bool = True
     # A delete answers with the object rather than with a Status.
     returns_deleted: bool = False
-    # Set where two groups serve one collection, as both groups of Event do.
+    # Set where two groups serve one collection, as both groups of Event do, with the way to the stored form and back.
     storage_key: str = ""
+    to_stored: Callable[[Object], Object] = same
+    from_stored: Callable[[Object], Object] = same
 
     @property
     def key(self) -> str:

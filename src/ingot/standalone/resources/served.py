@@ -31,7 +31,7 @@ class Served:
         self.version = version
         self.changed = changed
         self.api_version = definition.api_version(version.name)
-        self.stored = version.name == definition.storage_version
+        self.stored = version.name == definition.storage_version and not definition.storage_key
         self._fields: dict[str, FieldManager] = {}
         # Lists of Kubernetes' own kinds give items without kind and apiVersion; they rest with both in front.
         self._head = encode({"kind": definition.kind, "apiVersion": self.api_version})[:-1] + b","
@@ -96,15 +96,16 @@ class Served:
         if not definition.custom:
             return definition.validate(new, old)
         causes = meta.validate(new, old, definition.namespaced, kubernetes=False)
-        faults = self.schema.validate(new)
+        faults = self.schema.validate(new, old)
         causes += faults or self.schema.validate_rules(new, old)
+        causes += definition.validate(new, old)
         return causes or registry.validate(new, old)
 
     def from_storage(self, obj: Object) -> Object:
-        return self._convert(obj, self.version.name)
+        return self._convert(self.definition.from_stored(obj), self.version.name)
 
     def to_storage(self, obj: Object) -> Object:
-        return self._convert(obj, self.definition.storage_version)
+        return self.definition.to_stored(self._convert(obj, self.definition.storage_version))
 
     def _convert(self, obj: Object, version: str) -> Object:
         if split_api_version(obj["apiVersion"])[1] == version:

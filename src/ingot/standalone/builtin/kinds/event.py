@@ -195,4 +195,6 @@ NEW_EVENT = define(
     selectable=("reason", "regarding.kind", "regarding.name", "regarding.namespace", "regarding.uid", "type"),
     create_on_update=True,
     storage_key="events",
+    to_stored=to_core,
+    from_stored=from_core,
 )
