@@ -3,8 +3,6 @@
 Custom resources use `validate` with `kubernetes=False`; Kubernetes' own kinds through `kinds.kind.define`.
 """
 
-from typing import Any
-
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.builtin import fields, names
@@ -39,7 +37,8 @@ def validate(
         causes = on_create(metadata, namespaced, names.path_segment)
         causes += on_update(metadata, old.get("metadata") or {})
     if kubernetes:
-        causes += _standard_finalizers(metadata.get("finalizers") or ())
+        for index, name in enumerate(metadata.get("finalizers") or ()):
+            causes += standard_finalizer(f"metadata.finalizers[{index}]", name)
     return list(dict.fromkeys(causes))
 
 
@@ -160,13 +159,11 @@ def _finalizers(finalizers: list[str]) -> list[Cause]:
     return causes
 
 
-def _standard_finalizers(finalizers: Any) -> list[Cause]:
-    why = "name is neither a standard finalizer name nor is it fully qualified"
-    return [
-        fields.invalid(f"metadata.finalizers[{index}]", name, why)
-        for index, name in enumerate(finalizers)
-        if "/" not in name and name not in _STANDARD_FINALIZERS
-    ]
+def standard_finalizer(field: str, name: str) -> list[Cause]:
+    """What Kubernetes asks of finalizers of its own kinds: a domain, unless they are its own."""
+    if "/" in name or name in _STANDARD_FINALIZERS:
+        return []
+    return [fields.invalid(field, name, "name is neither a standard finalizer name nor is it fully qualified")]
 
 
 def _managed_fields(entries: list[Object]) -> list[Cause]:

@@ -61,12 +61,17 @@ def _name(path: str, name: str) -> list[Cause]:
     if "/" not in name:
         huge = name.startswith("hugepages-")
         if name not in _STANDARD and not huge:
-            causes.append(fields.invalid(path, name, "must be a standard resource type or fully qualified"))
+            causes.append(_unquoted(path, name, "must be a standard resource type or fully qualified"))
         if name not in _CONTAINER and not huge:
-            causes.append(fields.invalid(path, name, "must be a standard resource for containers"))
+            causes.append(_unquoted(path, name, "must be a standard resource for containers"))
     elif "kubernetes.io/" not in name and not _is_extended(name):
-        causes.append(fields.invalid(path, name, "doesn't follow extended resource name standard"))
+        causes.append(_unquoted(path, name, "doesn't follow extended resource name standard"))
     return causes
+
+
+def _unquoted(path: str, name: str, why: str) -> Cause:
+    """Kubernetes prints the names of resources without quotes, unlike every other string."""
+    return Cause(path, f"Invalid value: {name}: {why}")
 
 
 def _is_extended(name: str) -> bool:

@@ -25,12 +25,20 @@ _FROZEN = "spec is immutable after creation except resources.requests and volume
 def default_spec(spec: Object) -> None:
     """Defaults of a claim, and of the template that a pod's ephemeral volume has of one."""
     spec.setdefault("volumeMode", "Filesystem")
+    if "dataSourceRef" not in spec and not _is_copyable(spec.get("dataSource") or {}):
+        spec.pop("dataSource", None)
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     # The older name of the source and the newer one say the same, unless the newer one leaves the namespace.
     if source and reference is None:
         spec["dataSourceRef"] = dict(source)
     elif reference and source is None and not reference.get("namespace"):
         spec["dataSource"] = dict(reference)
+
+
+def _is_copyable(source: Object) -> bool:
+    """The older name takes claims and snapshots only; Kubernetes drops anything else from it without a word."""
+    kinds = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+    return (source.get("apiGroup") or "", source.get("kind")) in kinds
 
 
 def default(obj: Object) -> None:

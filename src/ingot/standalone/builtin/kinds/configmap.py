@@ -38,7 +38,8 @@ def validate(new: Object, old: Object | None) -> list[Cause]:
         causes += fields.checked(f"binaryData[{key}]", key, names.config_key)
         size += decoded_size(value)
     if size > SIZE_LIMIT:
-        causes.append(fields.too_long("", SIZE_LIMIT))
+        # Kubernetes writes the path of the whole object so.
+        causes.append(fields.too_long("[]", SIZE_LIMIT))
     return causes
 
 

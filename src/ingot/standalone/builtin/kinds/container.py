@@ -48,8 +48,6 @@ def _common(path: str, container: Object, volumes: dict[str, Object]) -> list[Ca
     image = container.get("image", "")
     if not image:
         causes.append(fields.required(f"{path}.image"))
-    elif image != image.strip():
-        causes.append(fields.invalid(f"{path}.image", image, "must not have leading or trailing whitespace"))
     policy = container["terminationMessagePolicy"]
     causes += fields.one_of(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES)
     causes += _ports(f"{path}.ports", container.get("ports") or [])

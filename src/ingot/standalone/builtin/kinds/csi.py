@@ -67,7 +67,7 @@ def _validate_node(new: Object, old: Object | None) -> list[Cause]:
 
 def _validate_attachment(new: Object, old: Object | None) -> list[Cause]:
     spec = new["spec"]
-    causes = driver_name("spec.attacher", spec.get("attacher", ""))
+    causes = fields.missing("spec", spec, "attacher")
     source = spec["source"]
     which = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     given = [key for key in ("inlineVolumeSpec", "persistentVolumeName") if key in source]
@@ -79,6 +79,7 @@ def _validate_attachment(new: Object, old: Object | None) -> list[Cause]:
         why = "must specify non empty persistentVolumeName"
         causes.append(fields.required("spec.source.persistentVolumeName", why))
     causes += fields.checked("spec.nodeName", spec.get("nodeName", ""), names.subdomain)
+    causes += driver_name("spec.attacher", spec.get("attacher", ""))
     if old is not None and spec != old["spec"]:
         causes.append(fields.immutable("spec", spec.get("attacher", "")))
     return causes

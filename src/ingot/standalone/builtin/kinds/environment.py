@@ -15,6 +15,8 @@ _FIELDS = (
     "status.podIP",
     "status.podIPs",
 )
+# Fields of a pod that can be asked for, but not as a variable.
+_OTHER_FIELDS = ("metadata.annotations", "metadata.labels", "spec.restartPolicy", "spec.schedulerName", "status.phase")
 _AMOUNTS = (
     "limits.cpu",
     "limits.ephemeral-storage",
@@ -64,6 +66,9 @@ def _field(field: str, reference: Object) -> list[Cause]:
     if not path:
         return [fields.required(f"{field}.fieldPath")]
     name, bracket, rest = path.partition("['")
+    if not bracket and path not in _FIELDS and path not in _OTHER_FIELDS:
+        why = f"error converting fieldPath: field label not supported: {path}"
+        return [fields.invalid(f"{field}.fieldPath", path, why)]
     if not bracket:
         return [] if path in _FIELDS else [fields.not_supported(f"{field}.fieldPath", path, _FIELDS)]
     key = rest.removesuffix("']")

@@ -8,6 +8,12 @@ from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 
 
+def default(obj: Object) -> None:
+    # Fields of coordinated leader election, which release 1.32 knows and drops unless it is switched on.
+    for key in ("preferredHolder", "strategy"):
+        obj["spec"].pop(key, None)
+
+
 def validate(new: Object, old: Object | None) -> list[Cause]:
     spec = new["spec"]
     causes = []
@@ -16,8 +22,6 @@ def validate(new: Object, old: Object | None) -> list[Cause]:
             fields.invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0")
         )
     causes += fields.not_negative("spec.leaseTransitions", spec.get("leaseTransitions", 0))
-    if spec.get("preferredHolder") and not spec.get("strategy"):
-        causes.append(fields.forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return causes
 
 
@@ -25,6 +29,7 @@ LEASE = define(
     "io.k8s.api.coordination.v1.Lease",
     "leases",
     namespaced=True,
+    default=default,
     validate=validate,
     columns=(
         NAME,

@@ -2,7 +2,7 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone.builtin import fields, meta, names
 from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
@@ -26,6 +26,7 @@ def validate(new: Object, old: Object | None) -> list[Cause]:
     causes = []
     for name in new["spec"].get("finalizers") or ():
         causes += fields.checked("spec.finalizers", name, names.qualified)
+        causes += meta.standard_finalizer("spec.finalizers", name)
     return causes
 
 

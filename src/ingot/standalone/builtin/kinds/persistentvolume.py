@@ -9,6 +9,7 @@ from ingot.standalone.builtin import fields, names, resources, schemas, selector
 from ingot.standalone.builtin.kinds import sources
 from ingot.standalone.builtin.kinds.claim import VOLUME_MODES, access_modes, class_of, phase_of, short_modes
 from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 
@@ -62,9 +63,13 @@ def _capacity(spec: Object) -> list[Cause]:
     capacity = spec.get("capacity") or {}
     causes = [] if capacity else [fields.required("spec.capacity")]
     if list(capacity) != ["storage"]:
-        causes.append(fields.not_supported("spec.capacity", capacity, ["storage"]))
+        given = ", ".join(sorted(capacity)) or None
+        causes.append(fields.not_supported("spec.capacity", given, ["storage"]))
     for name, value in capacity.items():
-        causes += resources.positive(f"spec.capacity[{name}]", value)
+        path, whole = f"spec.capacity[{name}]", Quantity.parse(value).whole
+        if whole < 0:
+            causes.append(fields.invalid(path, whole, "must be a valid resource quantity"))
+        causes += resources.positive(path, value)
     return causes
 
 

@@ -31,6 +31,7 @@ def validate(new: Object, old: Object | None) -> list[Cause]:
     causes += _tolerations(spec.get("tolerations") or [])
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         causes += addresses.ip(f"spec.hostAliases[{index}].ip", alias.get("ip", ""))
+    causes += _images(spec)
     if old is not None:
         return causes + _changes(new, old)
     if spec.get("ephemeralContainers"):
@@ -39,6 +40,16 @@ def validate(new: Object, old: Object | None) -> list[Cause]:
         why = "cannot be set until all schedulingGates have been cleared"
         causes.append(fields.forbidden("spec.nodeName", why))
     return causes
+
+
+def _images(spec: Object) -> list[Cause]:
+    why = "must not have leading or trailing whitespace"
+    return [
+        fields.invalid(f"spec.{key}[{index}].image", each["image"], why)
+        for key in ("containers", "initContainers")
+        for index, each in enumerate(spec.get(key) or ())
+        if each.get("image", "") != each.get("image", "").strip()
+    ]
 
 
 def _network(spec: Object) -> list[Cause]:

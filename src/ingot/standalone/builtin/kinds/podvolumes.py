@@ -2,10 +2,42 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, meta, names, schemas
+from ingot.standalone.builtin import fields, meta, names
 from ingot.standalone.builtin.kinds import claim, sources
 
-KINDS = tuple(sorted(set(schemas.resolved("io.k8s.api.core.v1.Volume")["properties"]) - {"name"}))
+# The first of them counts where there are several: the order is that of Kubernetes.
+KINDS = (
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "flocker",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
+)
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 _CONFLICT = "conflicting duplicate paths"
 _LONGEST_TOKEN = 2**32

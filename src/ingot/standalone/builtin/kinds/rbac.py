@@ -56,7 +56,10 @@ def _validate_cluster_role(new: Object, old: Object | None) -> list[Cause]:
         why = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         causes.append(fields.required(path, why))
     for index, selector in enumerate(chosen):
-        causes += selectors.label_selector(f"{path}[{index}]", selector)
+        faults = selectors.label_selector(f"{path}[{index}]", selector)
+        if faults:
+            faults.append(fields.invalid(f"{path}[{index}]", None, "invalid label selector."))
+        causes += faults
     return causes
 
 

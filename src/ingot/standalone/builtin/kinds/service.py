@@ -11,11 +11,19 @@ from ingot.standalone.table.render import NAME
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 AFFINITY_SECONDS = 10800
 MOST_AFFINITY_SECONDS = 86400
+# How Kubernetes prints a port that is there twice.
+_PRINTED = (
+    'core.ServicePort{Name:"", Protocol:"%s", AppProtocol:(*string)(nil), Port:%d, '
+    'TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}'
+)
 
 
 def default(obj: Object) -> None:
     spec = obj["spec"]
     kind = spec.setdefault("type", "ClusterIP")
+    # The single address and the list of them are one fact.
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
     if spec.setdefault("sessionAffinity", "None") == "None":
         spec.pop("sessionAffinityConfig", None)
     elif spec["sessionAffinity"] == "ClientIP" and nested(spec, "sessionAffinityConfig", "clientIP") is None:
@@ -51,7 +59,7 @@ def validate(new: Object, old: Object | None) -> list[Cause]:
         path = f"spec.externalIPs[{index}]"
         causes += addresses.ip(path, value) or addresses.reachable(path, value)
     causes += fields.one_of("spec.type", spec["type"], TYPES)
-    return causes + _traffic(spec)
+    return causes + _duplicate_ports(ports) + _traffic(spec)
 
 
 def _by_type(spec: Object, headless: bool) -> list[Cause]:
@@ -67,7 +75,7 @@ def _by_type(spec: Object, headless: bool) -> list[Cause]:
 
 def _ports(ports: list[Object], kind: str) -> list[Cause]:
     causes = []
-    seen: set[object] = set()
+    seen: set[str] = set()
     for index, port in enumerate(ports):
         path, name, number = f"spec.ports[{index}]", port.get("name", ""), port.get("port", 0)
         if name or len(ports) > 1:
@@ -79,9 +87,18 @@ def _ports(ports: list[Object], kind: str) -> list[Cause]:
         causes += port_or_name(f"{path}.targetPort", port["targetPort"])
         if kind == "ClusterIP" and port.get("nodePort"):
             causes.append(fields.forbidden(f"{path}.nodePort", "may not be used when `type` is 'ClusterIP'"))
-        if (port["protocol"], number) in seen:
-            causes.append(fields.duplicate(path, f"{port['protocol']}/{number}"))
-        seen |= {name, (port["protocol"], number)}
+        seen.add(name)
+    return causes
+
+
+def _duplicate_ports(ports: list[Object]) -> list[Cause]:
+    causes = []
+    seen = set()
+    for index, port in enumerate(ports):
+        key = (port["protocol"], port.get("port", 0))
+        if key in seen:
+            causes.append(Cause(f"spec.ports[{index}]", f"Duplicate value: {_PRINTED % key}", "FieldValueDuplicate"))
+        seen.add(key)
     return causes
 
 
