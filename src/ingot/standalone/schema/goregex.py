@@ -1,0 +1,301 @@
+"""Go's regular expressions (RE2) rewritten for another engine.
+
+A CRD's pattern is written for Go. `translate` reads it by Go's rules, with Go's error messages, and writes what
+means the same to jsonschema-rs (Rust, linear time) or to Python's `re`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ingot.standalone.schema import charclass
+from ingot.standalone.schema.charclass import PERL, POSIX, Ranges, complement
+
+Dialect = Literal["rust", "python"]
+
+_MAX_REPEAT = 1000
+_CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+_ZERO_WIDTH = {"A": "^", "z": "$", "b": r"\b", "B": r"\B"}
+_FLAGS = {"i": "fold", "m": "multiline", "s": "dot_all", "U": "ungreedy"}
+_REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
+_NAMED_GROUP = re.compile(r"\(\?P?<([^>]*)>")
+_UNICODE_CLASS = re.compile(r"\\[pP](?:\{(\^?)(\w+)\}|(\w))")
+_POSIX_CLASS = re.compile(r"\[:(\^?)(\w*):\]")
+_PERL_CLASS = re.compile(r"\\([dswDSW])")
+_HEX = re.compile(r"\{([0-9A-Fa-f]{1,8})\}|([0-9A-Fa-f]{2})")
+_OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
+
+
+class PatternError(ValueError):
+    """Not an expression of Go's; the text is Go's."""
+
+    def __init__(self, fault: str, expression: str) -> None:
+        super().__init__(f"error parsing regexp: {fault}: `{expression}`")
+
+
+class UnsupportedPattern(ValueError):
+    """A valid expression that the engine asked for cannot run."""
+
+
+def translate(source: str, dialect: Dialect) -> str:
+    """Raises PatternError when Go would refuse the expression, UnsupportedPattern when only the engine does."""
+    return _Translation(source, dialect).run()
+
+
+@dataclass(slots=True, frozen=True)
+class _Mode:
+    fold: bool = False
+    multiline: bool = False
+    dot_all: bool = False
+    ungreedy: bool = False
+
+
+@dataclass(slots=True)
+class _Translation:
+    source: str
+    dialect: Dialect
+    at: int = 0
+    out: list[str] = field(default_factory=list)
+    mode: _Mode = field(default_factory=_Mode)
+    # For each open group the mode to return to.
+    groups: list[_Mode] = field(default_factory=list)
+    repeatable: bool = False
+    # Where the repetition operator just read began, to show a second one with it.
+    repeated_at: int | None = None
+
+    def run(self) -> str:
+        while self.at < len(self.source):
+            step = _STEPS.get(self.source[self.at])
+            if step:
+                step(self)
+            else:
+                self.at += 1
+                self.operand(self.literal(ord(self.source[self.at - 1])))
+        if self.groups:
+            raise PatternError("missing closing )", self.source)
+        return "".join(self.out)
+
+    def operand(self, text: str) -> None:
+        self.out.append(text)
+        self.repeatable, self.repeated_at = True, None
+
+    def punctuation(self, text: str) -> None:
+        self.out.append(text)
+        self.repeatable, self.repeated_at = False, None
+
+    def literal(self, code: int) -> str:
+        if self.mode.fold and chr(code).swapcase() != chr(code):
+            return charclass.bracketed(charclass.folded([(code, code)]), [], False)
+        return charclass.literal(code)
+
+    def open_group(self) -> None:
+        self.groups.append(self.mode)
+        named = _NAMED_GROUP.match(self.source, self.at)
+        if named and not re.fullmatch(r"\w+", named[1], re.ASCII):
+            raise PatternError("invalid named capture", named[0])
+        if named:
+            self.at = named.end()
+        elif self.source.startswith("(?", self.at):
+            self.open_flags()
+            return
+        else:
+            self.at += 1
+        self.punctuation("(?:")
+
+    def open_flags(self) -> None:
+        """`(?i:` opens a group with flags; `(?i)` sets them for the rest of the group around it."""
+        match = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])").match(self.source, self.at)
+        if match is None or match[0] == "(?)":
+            self.refuse_flags()
+            return
+        for name in match[1]:
+            self.mode = replace(self.mode, **{_FLAGS[name]: True})
+        for name in match[2] or "":
+            self.mode = replace(self.mode, **{_FLAGS[name]: False})
+        self.at = match.end()
+        if match[3] == ")":
+            self.groups.pop()
+            self.punctuation("")
+        else:
+            self.punctuation("(?:")
+
+    def refuse_flags(self) -> None:
+        known = re.compile(r"\(\?[imsU]*-?[imsU]*").match(self.source, self.at)
+        end = known.end() if known else len(self.source)
+        raise PatternError("invalid or unsupported Perl syntax", self.source[self.at : end + 1])
+
+    def close_group(self) -> None:
+        if not self.groups:
+            raise PatternError("unexpected )", self.source)
+        self.mode = self.groups.pop()
+        self.at += 1
+        self.operand(")")
+
+    def bar(self) -> None:
+        self.at += 1
+        self.punctuation("|")
+
+    def anchor(self) -> None:
+        sign = self.source[self.at]
+        self.at += 1
+        if not self.mode.multiline:
+            self.operand("^" if sign == "^" else self.text_end())
+        elif self.dialect == "python":
+            self.operand(f"(?m:{sign})")
+        else:
+            raise UnsupportedPattern("multi-line anchors")
+
+    def text_end(self) -> str:
+        # Python's $ also matches before a last newline.
+        return "$" if self.dialect == "rust" else r"\Z"
+
+    def dot(self) -> None:
+        self.at += 1
+        self.operand(r"[\s\S]" if self.mode.dot_all else r"[^\n]")
+
+    def star(self) -> None:
+        self.at += 1
+        self.repeat(self.at - 1, self.source[self.at - 1])
+
+    def brace(self) -> None:
+        match = _REPEAT.match(self.source, self.at)
+        if match is None:
+            self.at += 1
+            self.operand(r"\{")
+            return
+        low = int(match[1])
+        high = int(match[3]) if match[3] else _MAX_REPEAT if match[2] else low
+        begin, self.at = self.at, match.end()
+        if low > high or high > _MAX_REPEAT:
+            raise PatternError("invalid repeat count", match[0])
+        self.repeat(begin, match[0])
+
+    def repeat(self, begin: int, operator: str) -> None:
+        lazy = self.source.startswith("?", self.at)
+        self.at += lazy
+        if self.repeated_at is not None:
+            raise PatternError("invalid nested repetition operator", self.source[self.repeated_at : self.at])
+        if not self.repeatable:
+            raise PatternError("missing argument to repetition operator", self.source[begin : self.at])
+        self.out.append(operator + ("?" if lazy != self.mode.ungreedy else ""))
+        self.repeated_at = begin
+
+    def escape(self) -> None:
+        following = self.source[self.at + 1 : self.at + 2]
+        perl = _PERL_CLASS.match(self.source, self.at)
+        if perl:
+            self.at += 2
+            self.operand(charclass.bracketed(_perl(perl[1]), [], False))
+        elif following in ("p", "P"):
+            self.operand(f"[{self.unicode_class()}]")
+        elif following == "Q":
+            self.quoted()
+        elif following and following in _ZERO_WIDTH:
+            self.at += 2
+            self.operand(self.text_end() if following == "z" else _ZERO_WIDTH[following])
+        else:
+            self.operand(self.literal(self.escaped_code()))
+
+    def quoted(self) -> None:
+        closing = self.source.find(r"\E", self.at)
+        end = closing if closing >= 0 else len(self.source)
+        for char in self.source[self.at + 2 : end]:
+            self.operand(self.literal(ord(char)))
+        self.at = min(end + 2, len(self.source))
+
+    def unicode_class(self) -> str:
+        match = _UNICODE_CLASS.match(self.source, self.at)
+        name = (match[2] or match[3]) if match else ""
+        if not match or not charclass.is_unicode_class(name):
+            raise PatternError("invalid character class range", match[0] if match else self.source[self.at :])
+        if self.dialect == "python":
+            raise UnsupportedPattern("Unicode classes")
+        self.at = match.end()
+        negative = (match[0][1] == "P") != (match[1] == "^")
+        return f"\\{'P' if negative else 'p'}{{{name}}}"
+
+    def escaped_code(self) -> int:
+        begin = self.at
+        char = self.source[begin + 1 : begin + 2]
+        if not char:
+            raise PatternError("trailing backslash at end of expression", "")
+        self.at += 2
+        numbered = _HEX.match(self.source, self.at) if char == "x" else _OCTAL.match(self.source, begin + 1)
+        if numbered:
+            code = int(numbered[1] or numbered[2], 16) if char == "x" else int(numbered[0], 8)
+            if code <= charclass.LAST_CODE:
+                self.at = numbered.end()
+                return code
+        elif char in _CONTROL:
+            return _CONTROL[char]
+        elif char.isascii() and not char.isalnum():
+            return ord(char)
+        raise PatternError("invalid escape sequence", self.source[begin : self.at + (char == "x")])
+
+    def bracket(self) -> None:
+        begin = self.at
+        negative = self.source.startswith("[^", begin)
+        self.at += 2 if negative else 1
+        first, ranges, named = self.at, Ranges(), list[str]()
+        while self.at == first or not self.source.startswith("]", self.at):
+            self.class_item(begin, ranges, named)
+        self.at += 1
+        ranges = charclass.folded(ranges) if self.mode.fold else ranges
+        self.operand(charclass.bracketed(ranges, named, negative))
+
+    def class_item(self, begin: int, ranges: Ranges, named: list[str]) -> None:
+        posix = _POSIX_CLASS.match(self.source, self.at)
+        perl = _PERL_CLASS.match(self.source, self.at)
+        if posix:
+            if posix[2] not in POSIX:
+                raise PatternError("invalid character class range", posix[0])
+            ranges += complement(POSIX[posix[2]]) if posix[1] else POSIX[posix[2]]
+            self.at = posix.end()
+        elif perl:
+            ranges += _perl(perl[1])
+            self.at = perl.end()
+        elif self.source.startswith(("\\p", "\\P"), self.at):
+            named.append(self.unicode_class())
+        else:
+            ranges.append(self.class_range(begin))
+
+    def class_range(self, class_begin: int) -> tuple[int, int]:
+        begin = self.at
+        low = self.class_char(class_begin)
+        rest = self.source[self.at : self.at + 2]
+        if len(rest) < 2 or rest[0] != "-" or rest[1] == "]":
+            return low, low
+        self.at += 1
+        high = self.class_char(class_begin)
+        if high < low:
+            raise PatternError("invalid character class range", self.source[begin : self.at])
+        return low, high
+
+    def class_char(self, class_begin: int) -> int:
+        if self.at >= len(self.source):
+            raise PatternError("missing closing ]", self.source[class_begin:])
+        if self.source[self.at] == "\\":
+            return self.escaped_code()
+        self.at += 1
+        return ord(self.source[self.at - 1])
+
+
+def _perl(letter: str) -> Ranges:
+    return PERL[letter] if letter in PERL else complement(PERL[letter.lower()])
+
+
+_STEPS: dict[str, Callable[[_Translation], None]] = {
+    "(": _Translation.open_group,
+    ")": _Translation.close_group,
+    "|": _Translation.bar,
+    "^": _Translation.anchor,
+    "$": _Translation.anchor,
+    ".": _Translation.dot,
+    "*": _Translation.star,
+    "+": _Translation.star,
+    "?": _Translation.star,
+    "{": _Translation.brace,
+    "[": _Translation.bracket,
+    "\\": _Translation.escape,
+}
