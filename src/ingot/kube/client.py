@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from enum import StrEnum
 from typing import Any, Literal, Self, TypedDict, Unpack
 
@@ -226,9 +227,10 @@ class Client:
         query = _query({"watch": True, "timeout_seconds": seconds, **wanted})
         limits = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=seconds + WATCH_GRACE_SECONDS)
         response = await self.transport.open("GET", resource.path(namespace), params=query, limits=limits)
-        async for batch in watch_events(response, self.transport.config.server):
-            for event in batch:
-                yield event
+        async with aclosing(watch_events(response, self.transport.config.server)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
 
 
 def _delete_options(options: Deletion) -> Object:

@@ -142,7 +142,7 @@ class Recorder:
             except ApiError as error:
                 # Namespaces that end refuse events, and nobody would read them.
                 log.info("event %s for %s %s refused: %s", reason, about.kind, about.name, error)
-                return
+                break
             except ConnectionFailed as error:
                 log.info("event %s for %s %s, try %d: %s", reason, about.kind, about.name, attempt, error)
                 await self._clock.sleep(jitter(RETRY_SECONDS))

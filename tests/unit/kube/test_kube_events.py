@@ -188,6 +188,7 @@ async def test_a_refused_event_is_dropped(recorder: Recorder, sink: Sink, refusa
     recorder.record(VM, "Started", "x")
     await settle()
     assert sink.one()["reason"] == "Started"
+    assert recorder.dropped == 1
 
 
 async def test_names_and_messages_fit(recorder: Recorder, sink: Sink) -> None:

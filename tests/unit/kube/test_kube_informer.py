@@ -194,10 +194,13 @@ async def test_a_list_that_fails_half_way_deletes_nothing(
         assert told.log == ["+a1", "+b2"]
 
 
+@pytest.mark.parametrize("bookmarks", [False, True])
 async def test_a_watch_that_dies_at_once_does_not_make_a_storm(
-    collection: Collection, client: Client, eager: EagerClock
+    collection: Collection, client: Client, eager: EagerClock, bookmarks: bool
 ) -> None:
-    for _ in range(8):
+    for number in range(8):
+        if bookmarks:
+            collection.tell("BOOKMARK", {"metadata": {"resourceVersion": str(number + 2)}})
         collection.end()
     async with running(Informer(client, THINGS, clock=eager)):
         await until(lambda: len(collection.watches) == 9)

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import msgspec
 import pytest
@@ -90,6 +91,27 @@ async def test_a_stream_that_breaks_is_told(
         await names(client, seen)
     assert seen == ["a"]
     assert error.value.path == "/api/v1/things"
+
+
+async def test_leaving_early_closes_the_connection(server: FaultServer, client: Client) -> None:
+    closed = asyncio.Event()
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(line("ADDED", thing("a")) + line("ADDED", thing("b")))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+        return response
+
+    server.handler = endless
+    async with aclosing(client.watch(THINGS)) as events:
+        async for _ in events:
+            break
+    async with asyncio.timeout(5):
+        await closed.wait()
 
 
 async def test_what_is_asked_for(server: FaultServer, client: Client) -> None:

@@ -136,7 +136,10 @@ async def test_every_fault_is_named_in_the_refusal(serve: Any) -> None:
 
 
 async def test_no_fault_is_allowed(serve: Any) -> None:
-    async with serve(lambda server: server.validate("/v", lambda _obj, _old: [])) as caller:
+    def validate(obj: Object, old: Object | None) -> list[Cause]:
+        return [] if obj["spec"] else [Cause("spec", "Required value")]
+
+    async with serve(lambda server: server.validate("/v", validate)) as caller:
         assert await caller.ask("/v", admission()) == {"uid": "u-1", "allowed": True}
         assert await caller.ask("/v", admission("DELETE", None, VM)) == {"uid": "u-1", "allowed": True}
 
