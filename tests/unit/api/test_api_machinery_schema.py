@@ -105,6 +105,11 @@ def test_the_outer_annotation_wins():
     assert schema_of(outer) == {"type": "string", "description": "Out.", "pattern": "^i", "maxLength": 5}
 
 
+def test_a_limit_of_zero_is_a_limit():
+    nested = Annotated[Opt[Int32], Field("Some.", minimum=0)]
+    assert schema_of(nested) == {"type": "integer", "format": "int32", "description": "Some.", "minimum": 0}
+
+
 def test_a_quantity_is_a_number_or_text():
     size = schema_of(Leaf)["properties"]["size"]
     assert size["x-kubernetes-int-or-string"] is True

@@ -27,7 +27,7 @@ class NetworkVolume(Shape):
             max_length=2048,
             rules=(
                 Rule(
-                    f"self.matches('^(?i)({'|'.join(SCHEMES)})://.')",
+                    f"self.matches('(?i)^({'|'.join(SCHEMES)})://.')",
                     f"a network volume's scheme is one of {', '.join(SCHEMES)}, such as nbd://host/export",
                 ),
             ),

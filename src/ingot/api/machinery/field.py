@@ -65,9 +65,10 @@ class Field:
 
     def over(self, inner: "Field") -> "Field":
         """This field, with whatever it leaves open taken from an annotation further inside."""
-        said: dict[str, Any] = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) not in (None, "", (), False)
-        }
+        said: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            # By identity: a minimum of 0 is equal to False, and yet it was said.
+            if value is not each.default:
+                said[each.name] = value
         return replace(inner, **said)

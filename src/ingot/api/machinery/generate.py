@@ -1,6 +1,7 @@
 """`python -m ingot.api.machinery.generate [ROOT]` writes deploy/crds/*.yaml and docs/reference.md."""
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
+@cache
 def files() -> dict[str, str]:
     """Path below the repository's root → content, of every generated file."""
     made = {f"deploy/crds/{info.crd_name}.yaml": render(crd_of(info)) for info in registry.kinds()}
