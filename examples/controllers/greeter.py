@@ -1,7 +1,6 @@
 """A whole controller: for every ConfigMap that asks for it, keep another one that greets.
 
-    kubectl create configmap world --from-literal=name=World
-    kubectl label configmap world greeter.example/greet=yes
+    kubectl apply -f examples/controllers/world.yaml
     kubectl get configmap world-greeting -o jsonpath='{.data.greeting}'
 
 docs/controllers.md walks through it.

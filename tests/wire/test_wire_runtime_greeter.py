@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
@@ -16,13 +17,13 @@ from ingot.kube.objects import controller_of
 from wire.kinds import CONFIG_MAPS
 from wire.runtime_support import eventually
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "controllers" / "greeter.py"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "controllers"
 
 
 @pytest.fixture
 async def greeter(client: Client, namespace: str) -> AsyncIterator[Manager]:
     manager = Manager(client, election=Election(client, "greeter", namespace))
-    runpy.run_path(str(EXAMPLE))["Greeter"](manager, namespace)
+    runpy.run_path(str(EXAMPLES / "greeter.py"))["Greeter"](manager, namespace)
     stop = asyncio.Event()
     running = asyncio.create_task(manager.run(stop))
     yield manager
@@ -33,8 +34,9 @@ async def greeter(client: Client, namespace: str) -> AsyncIterator[Manager]:
 
 
 def asking(namespace: str, **data: str) -> Object:
-    labels = {"greeter.example/greet": "yes"}
-    return {"metadata": {"name": "world", "namespace": namespace, "labels": labels}, "data": data}
+    """The manifest beside the example, with this data."""
+    manifest: Object = yaml.safe_load((EXAMPLES / "world.yaml").read_text())
+    return manifest | {"metadata": manifest["metadata"] | {"namespace": namespace}, "data": data}
 
 
 async def test_a_greeting_is_made_kept_and_changed(client: Client, namespace: str, greeter: Manager) -> None:
