@@ -10,6 +10,11 @@ COMMANDS = {
     "up": "ingot.cli.up:up",
     "down": "ingot.cli.down:down",
     "status": "ingot.cli.status:status",
+    "get": "ingot.cli.get:get",
+    "describe": "ingot.cli.describe:describe",
+    "apply": "ingot.cli.apply:apply",
+    "delete": "ingot.cli.delete:delete",
+    "wait": "ingot.cli.wait:wait",
 }
 
 
