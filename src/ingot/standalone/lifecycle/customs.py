@@ -59,15 +59,13 @@ class Customs(Worker[str]):
         if "deletionTimestamp" in crd["metadata"]:
             await self._clean_up(definition, name)
         else:
-            await self._establish(definition, name)
+            await self._establish(definition, name, crd)
 
-    async def _establish(self, definition: Definition, name: str) -> None:
-        def make(crd: Object) -> Object:
-            others = [kind for kind in self._world.catalog if kind.key != name]
-            crd["status"] = custom.established(crd, others)
-            return crd
-
-        await self._inside.change(definition, "", name, make, "status")
+    async def _establish(self, definition: Definition, name: str, crd: Object) -> None:
+        others = [kind for kind in self._world.catalog if kind.key != name]
+        status = custom.established(crd, others)
+        if status != crd.get("status"):
+            await self._inside.change(definition, "", name, lambda newest: {**newest, "status": status}, "status")
 
     async def _clean_up(self, definition: Definition, name: str) -> None:
         """Deletes all objects of the kind; lets the definition go once none is left."""

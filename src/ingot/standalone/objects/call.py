@@ -33,6 +33,7 @@ class Call:
 
     @property
     def dry_run(self) -> bool:
+        """Whether the query says that nothing is to be stored."""
         value = self.query.get("dryRun", "")
         if value not in ("", "All"):
             raise _invalid_option(

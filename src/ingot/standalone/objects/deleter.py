@@ -27,6 +27,7 @@ class Options:
     policy: str = ""
     uid: str = ""
     revision: str = ""
+    dry_run: bool = False
 
 
 def options(call: Call, body: Object | None) -> Options:
@@ -45,6 +46,7 @@ def options(call: Call, body: Object | None) -> Options:
         policy,
         str(before.get("uid") or ""),
         str(before.get("resourceVersion") or ""),
+        call.dry_run or "All" in ((body or {}).get("dryRun") or ()),
     )
 
 
@@ -78,12 +80,12 @@ async def delete_entry(world: World, call: Call, entry: Entry, chosen: Options) 
     grace = _grace(definition.key, old, chosen)
     _mark(call, new, grace, chosen.policy)
     if not _held(definition.key, new, grace):
-        if not call.dry_run:
+        if not chosen.dry_run:
             new["metadata"]["resourceVersion"] = str(
                 await world.store.remove(definition.key, entry.namespace, entry.name)
             )
-        return old if call.dry_run else _deleted(old, new), True
-    if new == old or call.dry_run:
+        return old if chosen.dry_run else _deleted(old, new), True
+    if new == old or chosen.dry_run:
         await world.store.settled()
         return new, False
     stored = intake.in_front(served.to_storage(new))
