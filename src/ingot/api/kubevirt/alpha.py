@@ -205,7 +205,7 @@ ALPHA_DISKS: Any = Annotated[list[AlphaDisk], Field("Disks, CD-ROM drives and LU
 def flat_machine(spec: Object) -> Object:
     """The schema of a VirtualMachine's spec in v1alpha1: with a template, or with the template's spec in its place."""
     instance = copy.deepcopy(spec["properties"]["template"]["properties"]["spec"]["properties"])
-    either = Rule("has(self.template) != has(self.domain)", "either template or domain is needed")
+    either = Rule("has(self.template) || has(self.domain)", "a template or a domain is needed")
     runs = Rule(
         "has(self.domain) ? !(has(self.running) && has(self.runStrategy)) : has(self.running) != has(self.runStrategy)",
         "exactly one of running and runStrategy is needed; without a template it may be neither",

@@ -1,6 +1,7 @@
 """From the shapes of kubevirt.io/v1alpha1 to the stored ones. Present parts are left alone, so twice is as once."""
 
 from collections.abc import Callable
+from typing import Any
 
 from ingot.api.kubevirt.alpha import CLAIM_TYPE, REGISTRY_TYPE, keeps_old_rules
 from ingot.api.kubevirt.parts import as_object, objects
@@ -28,34 +29,48 @@ def upgrade_instance(obj: Object) -> None:
 
 
 def upgrade_machine(obj: Object) -> None:
-    """A VirtualMachine: an instance's spec in the place of a template moves into one, and the machine runs always."""
+    """A VirtualMachine: an instance's spec beside the template moves into it; without one, the machine runs always.
+
+    Both are there when an old manifest is applied again: it is merged into what the first time has made of it.
+    """
     spec = as_object(obj.get("spec"))
-    if "template" not in spec and "domain" in spec:
+    if "domain" in spec:
         flat = {name: spec.pop(name) for name in list(spec) if name not in _MACHINE_FIELDS}
-        spec["template"] = {"spec": flat}
-        if "running" not in spec:
+        if "template" not in spec and "running" not in spec:
             spec.setdefault("runStrategy", "Always")
+        spec["template"] = _merged(spec.get("template"), {"spec": flat})
     upgrade_spec(as_object(as_object(spec.get("template")).get("spec")))
 
 
 def upgrade_spec(spec: Object) -> None:
-    """The spec of an instance: each old disk becomes a disk and a volume of one name, in the disks' order."""
-    disks = as_object(as_object(spec.get("domain")).get("devices")).get("disks")
-    volumes = spec.get("volumes") or []
+    """The spec of an instance: each old disk becomes a disk and a volume of one name, in the disks' order.
+
+    A volume of that name that no present disk uses is the one that this disk had before, and is replaced: an old
+    manifest that is applied again changes what it made the first time.
+    """
+    devices = as_object(as_object(spec.get("domain")).get("devices"))
+    disks, volumes = devices.get("disks"), spec.get("volumes") or []
     if not isinstance(disks, list) or not isinstance(volumes, list):
         return
     old = [index for index, disk in enumerate(disks) if keeps_old_rules(disk)]
-    if not old:
-        return
-    volumes = list(volumes)
-    others = [disk for index, disk in enumerate(disks) if index not in old]
-    taken = {str(device.get("name")) for device in objects([*volumes, *others])}
+    present = [disk for index, disk in enumerate(disks) if index not in old]
+    taken = {str(device.get("name")) for device in objects(present) + objects(devices.get("filesystems"))}
+    made: dict[str, Object] = {}
     for index in old:
         name = _free_name(disks[index], index, taken)
         taken.add(name)
-        volumes.append({"name": name, **volume_of(disks[index])})
+        made[name] = {"name": name, **volume_of(disks[index])}
         disks[index] = {"name": name, **_device_of(disks[index])}
-    spec["volumes"] = volumes
+    if made:
+        kept = [made.pop(str(as_object(volume).get("name")), volume) for volume in volumes]
+        spec["volumes"] = [*kept, *made.values()]
+
+
+def _merged(below: Any, above: Any) -> Any:
+    """A value over another one: objects field by field, all else as a whole."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}
+    return above
 
 
 def volume_of(disk: Object) -> Object:
