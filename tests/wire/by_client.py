@@ -96,7 +96,10 @@ class ByClient:
     async def scale(self, resource: Resource, name: str, replicas: int) -> None:
         patch = {"spec": {"replicas": replicas}}
         with refusals():
-            await self._client.patch(resource, name, patch, self._place(resource), subresource="scale")
+            # kubectl does this as itself: `kubectl scale` cannot be told who it is.
+            await self._client.patch(
+                resource, name, patch, self._place(resource), subresource="scale", field_manager="kubectl"
+            )
 
     @asynccontextmanager
     async def watch(self, resource: Resource, **selection: Unpack[Selection]) -> AsyncIterator[AsyncIterator[Event]]:

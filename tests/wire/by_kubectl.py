@@ -19,6 +19,7 @@ REFUSAL = re.compile(
 )
 INVALID = re.compile(r'The (?:request|\S+ ".*?") is invalid: ?(.*)', re.DOTALL)
 APPLY = re.compile(r"error: (Apply failed with .*?)\nPlease review", re.DOTALL)
+MEDIA = re.compile(r"error: \S+ is not supported by .*?: (the body .*)", re.DOTALL)
 JSON = ("--output=json", "--show-managed-fields")
 
 
@@ -95,6 +96,8 @@ def refusal(printed: str) -> Refused:
         return Refused("Invalid", *filter(None, re.split(r"(?:^|\n)\* ", found[1].strip())))
     if found := APPLY.match(printed):
         return Refused("Conflict", found[1].replace("conflicts:\n", "conflicts: "))
+    if found := MEDIA.match(printed):
+        return Refused("UnsupportedMediaType", found[1].strip())
     return Refused("kubectl", printed.strip())
 
 

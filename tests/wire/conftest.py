@@ -10,21 +10,19 @@ from uuid import uuid4
 import aiohttp
 import pytest
 
-pytest.register_assert_rewrite("wire.transcript", "wire.talker")
-
-from ingot.api.resource import Resource  # noqa: E402
-from ingot.api.status import ApiError  # noqa: E402
-from ingot.kube.client import Client  # noqa: E402
-from ingot.kube.kubeconfig import load  # noqa: E402
-from wire.by_client import ByClient  # noqa: E402
-from wire.by_kubectl import ByKubectl  # noqa: E402
-from wire.differences import DIFFERENCES  # noqa: E402
-from wire.exchange import Exchange  # noqa: E402
-from wire.kinds import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS  # noqa: E402
-from wire.normal import Normal  # noqa: E402
-from wire.shell import Kubectl, Terminal  # noqa: E402
-from wire.talker import Conversation, Talker  # noqa: E402
-from wire.transcript import Transcript  # noqa: E402
+from ingot.api.resource import Resource
+from ingot.api.status import ApiError
+from ingot.kube.client import Client
+from ingot.kube.kubeconfig import load
+from wire.by_client import ByClient
+from wire.by_kubectl import ByKubectl
+from wire.differences import DIFFERENCES
+from wire.exchange import Exchange
+from wire.kinds import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS
+from wire.normal import Normal
+from wire.shell import Kubectl, Terminal
+from wire.talker import Conversation, Talker
+from wire.transcript import Transcript
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +38,7 @@ def case_name(node: pytest.Item) -> str:
     """What the recording of a test is called: the same on both servers and through both clients."""
     assert isinstance(node, pytest.Function)
     params = node.callspec.params if hasattr(node, "callspec") else {}
-    own = [str(value) for name, value in params.items() if name not in ("api_server", "talker")]
+    own = [str(value).replace("/", "_") for name, value in params.items() if name not in ("api_server", "talker")]
     module = node.module.__name__.rpartition(".")[2].removeprefix("test_wire_")
     return "/".join([module, "-".join([node.originalname.removeprefix("test_"), *own])])
 
@@ -101,9 +99,14 @@ def transcript(request: pytest.FixtureRequest, client: Client, namespace: str) -
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A case that has passed so far has also said everything that was recorded."""
-    result = yield
+    """A case fails if it was told anything else than what is recorded, whatever it looked at itself."""
     transcript = pyfuncitem.funcargs.get("transcript")
+    try:
+        result = yield
+    except BaseException as error:
+        if isinstance(transcript, Transcript) and transcript.differences:
+            error.add_note(transcript.report())
+        raise
     if isinstance(transcript, Transcript):
         transcript.finish()
     return result

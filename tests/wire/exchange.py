@@ -57,7 +57,7 @@ class Exchange:
             method, self._url(target), data=data, timeout=SECONDS, **self._arguments(headers, data)
         ) as response:
             text = (await response.read()).decode()
-            answer = Answer(response.status, _telling(response), _decoded(text, response.content_type))
+            answer = Answer(response.status, _telling(response), _decoded(text))
         shown: dict[str, Any] = {"status": answer.status, "headers": answer.headers, "body": view(answer.body)}
         self._transcript.add(f"{method} {target}", {key: value for key, value in shown.items() if value != {}})
         return answer
@@ -106,8 +106,8 @@ def _query(query: Mapping[str, str]) -> str:
     return f"?{urlencode(named)}" if named else ""
 
 
-def _decoded(text: str, media: str) -> Any:
-    return json.loads(text) if text and media.endswith("json") else text
+def _decoded(text: str) -> Any:
+    return json.loads(text) if text.startswith("{") else text
 
 
 def _telling(response: aiohttp.ClientResponse) -> dict[str, str | list[str]]:

@@ -73,7 +73,7 @@ class Normal:
         odd = [key for key in ("fieldsType", "time") if not entry.get(key)]
         head = [entry["manager"], entry["operation"], entry["apiVersion"], entry.get("subresource", ""), *odd]
         owned = sorted(self.text(path) for path in paths(entry["fieldsV1"]))
-        return f"{' '.join(filter(None, head))}: {' '.join(owned)}"
+        return f"{self.text(' '.join(filter(None, head)))}: {' '.join(owned)}"
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:
         names = [column["name"] for column in table["columnDefinitions"]]

@@ -53,6 +53,11 @@ class Refused(Exception):
         self.complaints = tuple(sorted(complaint.partition("\n")[0] for complaint in complaints))
 
 
+    def told(self) -> Object:
+        """The form in which a refusal is written down."""
+        return {"refused": self.reason, "complaints": builtins.list(self.complaints)}
+
+
 class Talker(Protocol):
     """Verbs on the objects of one namespace, or of none. Each raises Refused where the server refuses.
 
@@ -159,6 +164,15 @@ class Conversation:
                     await asyncio.sleep(PAUSE)
         self._transcript.add(f"gone {resource.qualified} {name}", None)
 
+    async def refuses(self, resource: Resource, obj: Object) -> None:
+        """Returns as soon as such an object is refused, which may be some moments after its kind was changed."""
+        async with asyncio.timeout(SECONDS):
+            with pytest.raises(Refused) as caught:
+                while True:
+                    await self.talker.create(resource, obj, dry_run=True)
+                    await asyncio.sleep(PAUSE)
+        self._transcript.add(f"create {resource.qualified}", caught.value.told())
+
     @asynccontextmanager
     async def watch(self, resource: Resource, **selection: Unpack[Selection]) -> AsyncIterator[AsyncIterator[Event]]:
         async with self.talker.watch(resource, **selection) as events:
@@ -173,9 +187,7 @@ class Conversation:
         try:
             answer = await doing
         except Refused as refused:
-            self._transcript.add(
-                request.rstrip(), {"refused": refused.reason, "complaints": builtins.list(refused.complaints)}
-            )
+            self._transcript.add(request.rstrip(), refused.told())
             raise
         self._transcript.add(request.rstrip(), answer)
         return answer

@@ -6,41 +6,61 @@ The recordings are in `golden/`, one file for each case. `pytest tests/wire --se
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from wire.normal import Normal
 
 GOLDEN = Path(__file__).with_name("golden")
+ABSENT = ...
 
 
 class Transcript:
-    """The steps of one case. Each is compared as it is added, so that a case fails at the first other answer."""
+    """The steps of one case, each compared with the recording as it is added; `finish` tells what differed."""
 
     def __init__(self, case: str, normal: Normal, *, recording: bool) -> None:
         self.path = GOLDEN / f"{case}.json"
-        self.normal = normal
+        self.differences: list[str] = []
+        self._normal = normal
         self._recording = recording
         self._steps: list[dict[str, Any]] = []
         known = not recording and self.path.exists()
-        self._expected: list[dict[str, Any]] = json.loads(self.path.read_text()) if known else []
+        self._recorded: list[dict[str, Any]] = json.loads(self.path.read_text()) if known else []
 
     def add(self, request: str, answer: Any) -> None:
-        step = {"request": self.normal(request), "answer": self.normal(answer)}
-        position = len(self._steps)
+        step = {"request": self._normal(request), "answer": self._normal(answer)}
+        at = len(self._steps)
         self._steps.append(step)
         if self._recording:
             return
-        assert position < len(self._expected), f"step {position + 1} is not recorded in {self.path.name}: {step}"
-        expected = self._expected[position]
-        assert step["request"] == expected["request"]
-        assert step["answer"] == expected["answer"], step["request"]
+        if at < len(self._recorded):
+            found = list(compare(self._recorded[at], step))
+        else:
+            found = [f"not recorded: {step}"]
+        self.differences += [f"step {at + 1}, {step['request']}: {line}" for line in found]
 
     def finish(self) -> None:
-        """Writes the recording, or checks that nothing of it is missing."""
+        """Writes the recording, or fails if anything differs from it or is missing."""
         if self._recording and self._steps:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(json.dumps(self._steps, indent=1, ensure_ascii=False) + "\n")
-        elif not self._recording:
-            missing = [step["request"] for step in self._expected[len(self._steps) :]]
-            assert not missing, f"not done, although {self.path.name} has it"
+        if not self._recording:
+            missing = self._recorded[len(self._steps) :]
+            self.differences += [f"not done, but recorded: {step['request']}" for step in missing]
+        assert not self.differences, self.report()
+
+    def report(self) -> str:
+        return "\n".join([f"other than kube-apiserver ({self.path.name}):", *self.differences])
+
+
+def compare(recorded: Any, told: Any, path: str = "") -> Iterator[str]:
+    """Every place where two normal forms differ, in a line each."""
+    if isinstance(recorded, dict) and isinstance(told, dict):
+        for key in sorted({*recorded, *told}):
+            yield from compare(recorded.get(key, ABSENT), told.get(key, ABSENT), f"{path}.{key}")
+    elif isinstance(recorded, list) and isinstance(told, list) and len(recorded) == len(told):
+        for at, (before, now) in enumerate(zip(recorded, told, strict=True)):
+            yield from compare(before, now, f"{path}[{at}]")
+    elif recorded != told or type(recorded) is not type(told):
+        yield f"{path}\n    recorded {recorded!r}\n    told     {told!r}"
