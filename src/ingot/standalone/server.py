@@ -112,7 +112,7 @@ class Server:
 def _request(
     message: RawRequestMessage,
     payload: StreamReader,
-    protocol: "RequestHandler[web.BaseRequest]",
+    protocol: RequestHandler,
     writer: AbstractStreamWriter,
     task: asyncio.Task[None],
 ) -> web.BaseRequest:

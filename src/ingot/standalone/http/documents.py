@@ -5,8 +5,9 @@ from collections.abc import Callable
 from aiohttp import web
 
 from ingot.api.status import ApiError
-from ingot.standalone import discovery, openapi
+from ingot.standalone.discovery import Discovery
 from ingot.standalone.http import answers
+from ingot.standalone.openapi import OpenApi
 from ingot.standalone.resources.catalog import Catalog
 
 
@@ -17,8 +18,8 @@ class Documents:
         self._catalog = catalog
         self._ready = ready
         self._generation = -1
-        self._discovery = discovery.Discovery([])
-        self._openapi = openapi.OpenApi([])
+        self._discovery = Discovery([])
+        self._openapi = OpenApi([])
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD"):
@@ -49,6 +50,6 @@ class Documents:
     def _refresh(self) -> None:
         if self._generation != self._catalog.generation:
             definitions = list(self._catalog)
-            self._discovery = discovery.Discovery(definitions)
-            self._openapi = openapi.OpenApi(definitions)
+            self._discovery = Discovery(definitions)
+            self._openapi = OpenApi(definitions)
             self._generation = self._catalog.generation
