@@ -203,7 +203,7 @@ ALPHA_DISKS: Any = Annotated[list[AlphaDisk], Field("Disks, CD-ROM drives and LU
 
 
 def flat_machine(spec: Object) -> Object:
-    """The schema of a VirtualMachine's spec in v1alpha1: with a template, or with the template's spec in its place."""
+    """One with a template, or with the fields of an instance's spec in the template's place."""
     instance = copy.deepcopy(spec["properties"]["template"]["properties"]["spec"]["properties"])
     either = Rule("has(self.template) || has(self.domain)", "a template or a domain is needed")
     runs = Rule(

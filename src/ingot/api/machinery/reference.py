@@ -104,7 +104,7 @@ def _kind(info: KindInfo, shapes: dict[type[Shape], str]) -> Iterator[str]:
 def _differences(overrides: Any, shapes: dict[type[Shape], str]) -> str:
     said = []
     for path, hint in overrides.items():
-        what = doc_of(hint).rstrip(".") if inspect.isfunction(hint) else f"{_type(hint, shapes)}"
+        what = doc_of(hint).rstrip(".") if inspect.isfunction(hint) else f"a {_type(hint, shapes)}"
         said.append(f"`{path}` is {what[:1].lower()}{what[1:]}")
     return f", where {'; '.join(said)}" if said else ""
 
