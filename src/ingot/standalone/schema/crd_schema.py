@@ -69,37 +69,55 @@ def check(schema: Object, path: str, status: bool, old: Object | None) -> list[C
     causes = _root_fields(schema, path) if status else []
     if schema.get("nullable"):
         causes.append(fields.forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
-    unstructured = structural.check(schema, path)
-    defaults = [] if unstructured else crd_defaults.check(schema, path)
-    causes += unstructured or defaults
-    scope = None if unstructured or defaults else crd_rules.root(build(schema))
+    scope = None
+    if _can_be_structural(schema):
+        faults = structural.check(schema, path) or crd_defaults.check(schema, path)
+        causes += faults
+        scope = None if faults else crd_rules.root(build(schema))
     found, rules = _check(schema, path, _Context(rules=scope), root=True)
     return causes + found + rules
 
 
 def _unreadable(schema: Object) -> str:
     """Why Go could not read the schema. What stands in `items` and the like has been read by nobody so far."""
-    pending: list[tuple[Any, int]] = [(schema, 1)]
+    pending: list[tuple[Any, int, bool]] = [(schema, 1, False)]
     props = schemas.resolved(_PROPS)
     while pending:
-        value, depth = pending.pop()
+        value, depth, read = pending.pop()
         if not isinstance(value, dict):
             return "json: cannot unmarshal value into Go struct field of type v1.JSONSchemaProps"
         if depth > _DEEPEST:
             return "exceeded max depth"
-        fault = decode.read_error(props, value)
+        fault = None if read else decode.read_error(props, value)
         if fault:
             return fault
-        for below in _below(value):
-            pending.append((below, depth + 1))
+        pending += [(below, depth + 1, True) for below in _named(value)]
+        pending += [(below, depth + 1, False) for below in _unnamed(value)]
     return ""
 
 
-def _below(schema: Object) -> list[Any]:
+def _can_be_structural(schema: Object) -> bool:
+    """Whether there is nothing in a schema, however deep, that Kubernetes does not support at all."""
+    unsupported = any(schema.get(keyword) not in (None, "", {}) for keyword in (*_UNSUPPORTED, "$schema"))
+    wrong = isinstance(schema.get("items"), list) or schema.get("x-kubernetes-preserve-unknown-fields") is False
+    return (
+        not unsupported
+        and not wrong
+        and all(_can_be_structural(below) for below in (*_named(schema), *_unnamed(schema)))
+    )
+
+
+def _named(schema: Object) -> list[Any]:
+    """The schemas below that are read with the one that has them."""
     found = [*(schema.get("properties") or {}).values(), *(schema.get("patternProperties") or {}).values()]
     for keyword in ("allOf", "anyOf", "oneOf"):
         found += schema.get(keyword) or ()
-    found += [schema[key] for key in ("not",) if schema.get(key) is not None]
+    return found + [schema[key] for key in ("not",) if schema.get(key) is not None]
+
+
+def _unnamed(schema: Object) -> list[Any]:
+    """Those that stand where a list or a truth value might stand too."""
+    found: list[Any] = []
     for keyword in ("items", "additionalProperties", "additionalItems"):
         value = schema.get(keyword)
         if isinstance(value, list):

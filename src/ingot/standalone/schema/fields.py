@@ -73,7 +73,8 @@ def internal(path: str, detail: str) -> Cause:
 
 def strings(values: Iterable[str]) -> str:
     """A list of strings as Go prints it in an invalid value."""
-    return f"[]string{{{', '.join(quote(value) for value in values)}}}"
+    listed = [quote(value) for value in values]
+    return f"[]string{{{', '.join(listed)}}}" if listed else "[]string(nil)"
 
 
 def _compact(value: Any) -> str:

@@ -7,6 +7,7 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.schema import fields
 from ingot.standalone.schema.node import Node
+from ingot.standalone.schema.pairs import map_key
 
 
 def duplicates(obj: Object, root: Node, keyed: frozenset[Node]) -> list[Cause]:
@@ -37,8 +38,12 @@ def _map_causes(value: list[Any], node: Node, path: str) -> list[Cause]:
         if item is not None and not isinstance(item, dict):
             detail = "must be an object for an array of list-type map"
             return [fields.invalid(fields.index(path, position), item, detail)]
-    keys = [{name: item[name] for name in node.map_keys if name in item} if item else {} for item in value]
-    return [fields.duplicate(fields.index(path, i), keys[i]) for i in _doubled(keys)]
+    keys = [map_key(item, node.map_keys) for item in value]
+    if None not in keys and len(set(keys)) == len(keys):
+        return []
+    # Rare: an item without all its keys, or a double. Now the keys themselves are wanted.
+    given = [{name: item[name] for name in node.map_keys if name in item} if item else {} for item in value]
+    return [fields.duplicate(fields.index(path, i), given[i]) for i in _doubled(given)]
 
 
 def _doubled(values: list[Any]) -> list[int]:

@@ -17,6 +17,8 @@ class Node:
     """
 
     source: Object
+    # The type as written; "" when there is none.
+    type: str = ""
     types: tuple[str, ...] = ()
     format: str = ""
     nullable: bool = False
@@ -35,11 +37,6 @@ class Node:
     one_of: "tuple[Node, ...]" = ()
     not_: "Node | None" = None
     rules: tuple[Object, ...] = ()
-
-    @property
-    def type(self) -> str:
-        """The type as written in the schema; "" when there is none or when it is int-or-string."""
-        return str(self.source.get("type") or "")
 
     @property
     def int_or_string(self) -> bool:
@@ -92,7 +89,7 @@ def _node(schema: Object, known: dict[int, Node]) -> Node:
     node = known.get(id(schema))
     if node is not None:
         return node
-    node = known[id(schema)] = Node(schema)
+    node = known[id(schema)] = Node(schema, str(schema.get("type") or ""))
     node.types = _types(schema)
     node.format = str(schema.get("format") or "")
     node.nullable = schema.get("nullable") is True

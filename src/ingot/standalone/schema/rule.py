@@ -5,7 +5,7 @@ from typing import Any
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.schema import fields
-from ingot.standalone.schema.cel.faults import CelError, CompileError, CostExceeded
+from ingot.standalone.schema.cel.faults import CelError, CompileError, CostExceeded, ProgramError
 from ingot.standalone.schema.cel.program import Program
 from ingot.standalone.schema.cel.types import BOOL, STRING, Type, optional_of
 from ingot.standalone.schema.cel.values import NONE, Optional
@@ -38,8 +38,9 @@ class Rule:
             return
         try:
             program = Program(self.source["rule"], variables)
-        except CompileError as error:
-            self.fault = f"compilation failed: {error}"
+        except (CompileError, ProgramError) as error:
+            step = "compilation" if isinstance(error, CompileError) else "program instantiation"
+            self.fault = f"{step} failed: {error}"
             return
         if program.type != BOOL:
             self.fault = "cel expression must evaluate to a bool"
@@ -51,8 +52,9 @@ class Rule:
     def _compile_message(self, variables: dict[str, Type]) -> None:
         try:
             message = Program(self.source["messageExpression"], variables)
-        except CompileError as error:
-            self.message_fault = f"messageExpression compilation failed: {error}"
+        except (CompileError, ProgramError) as error:
+            step = "compilation" if isinstance(error, CompileError) else "instantiation"
+            self.message_fault = f"messageExpression {step} failed: {error}"
             return
         if message.type != STRING:
             self.message_fault = "messageExpression must evaluate to a string"

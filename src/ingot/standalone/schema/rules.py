@@ -115,18 +115,20 @@ class _Run:
 
     def _check(self, level: Level, now: Any, old: Any, path: str, pair: Pair | None) -> None:
         shown = level.node.type
+        try:
+            value, before = view(now, level.node), None if old is None else view(old, level.node)
+        except CelError as error:
+            self.causes += [fields.invalid(path, shown, _failure(str(error), rule)) for rule in level.rules]
+            return
         for rule in level.rules:
             if rule.fault:
                 self.causes.append(fields.invalid(path, shown, f"rule compile error: {rule.fault}"))
             elif rule.applies(old):
-                self._run_rule(rule, level.node, now, old, path, pair)
+                self._run_rule(rule, shown, value, before, path, pair)
 
-    def _run_rule(self, rule: Rule, node: Node, now: Any, old: Any, path: str, pair: Pair | None) -> None:
-        shown = node.type
+    def _run_rule(self, rule: Rule, shown: str, value: Any, before: Any, path: str, pair: Pair | None) -> None:
+        limit = min(self.budget, _RULE_BUDGET)
         try:
-            value = view(now, node)
-            before = None if old is None else view(old, node)
-            limit = min(self.budget, _RULE_BUDGET)
             holds, left = rule.holds(value, before, limit)
             self.budget -= limit - left
         except CelError as error:

@@ -70,15 +70,23 @@ def _logic(stop: bool) -> _Special:
             try:
                 if boolean(left(run)) is stop:
                     return stop
-            except CelError:
-                if boolean(right(run)) is stop:
-                    return stop
-                raise
+            except CelError as fault:
+                return _decided(right, run, stop, fault)
             return boolean(right(run))
 
         return step
 
     return make
+
+
+def _decided(right: Step, run: Run, stop: bool, fault: CelError) -> bool:
+    try:
+        decided = boolean(right(run)) is stop
+    except CelError:
+        decided = False
+    if not decided:
+        raise fault
+    return stop
 
 
 def _condition(parts: list[Step]) -> Step:

@@ -65,6 +65,8 @@ class _Checker:
         self.scopes: list[Mapping[str, Type]] = [_TYPE_NAMES, variables]
         self.bindings = Bindings()
         self.issues: list[Issue] = []
+        # Inside the arguments of format() a list may hold values of many types.
+        self.mixed = 0
 
     def settle(self, expr: Expr) -> None:
         expr.type = self.bindings.resolve(expr.type, free_to_dyn=True)
@@ -128,8 +130,10 @@ class _Checker:
         return DYN
 
     def call(self, expr: Call) -> Type:
+        self.mixed += expr.function == "format"
         for arg in expr.args:
             self.visit(arg)
+        self.mixed -= expr.function == "format"
         if expr.target is not None:
             prefix = qualified(expr.target)
             if prefix and f"{prefix}.{expr.function}" in FUNCTIONS:
@@ -176,6 +180,8 @@ class _Checker:
             return now
         if self.bindings.assignable(before, now):
             return self.bindings.general(before, now)
+        if self.mixed:
+            return DYN
         return self.issue(expr, f"expected type '{self.bindings.resolve(before)}' but found '{now}'")
 
     def element(self, expr: Expr, optional: bool) -> Type:
@@ -211,21 +217,18 @@ class _Checker:
             why = f"expression of type '{span}' cannot be range of a comprehension (must be list, map, or dynamic)"
             item = self.issue(expr.range, why)
         self.scopes.append({expr.variable: item})
-        if expr.test is not None:
-            self.demand_bool(expr.test)
+        test = self.visit(expr.test) if expr.test is not None else BOOL
         body = self.visit(expr.body)
         self.scopes.pop()
+        if not self.bindings.assignable(test, BOOL):
+            kept = list_of(self.bindings.resolve(body))
+            self.issue(expr, f"found no matching overload for '_?_:_' applied to '({test}, {kept}, {kept})'")
         if expr.kind in ("map", "filter"):
             return list_of(body)
         if not self.bindings.assignable(body, BOOL):
             found = self.bindings.resolve(body)
             self.issue(expr.body, f"expected type 'bool' but found '{found}'")
         return BOOL
-
-    def demand_bool(self, expr: Expr) -> None:
-        kind = self.visit(expr)
-        if not self.bindings.assignable(kind, BOOL):
-            self.issue(expr, f"found no matching overload for '_?_:_' applied to '({kind}, dyn, dyn)'")
 
     def opening(self, expr: Opening) -> Type:
         target = self.bindings.resolve(self.visit(expr.target))

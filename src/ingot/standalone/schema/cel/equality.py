@@ -30,17 +30,24 @@ def equal(one: Any, other: Any) -> bool:
 def _equal_lists(one: Any, other: Any) -> bool:
     if len(one) != len(other):
         return False
-    if isinstance(one, ListView) and one.node.list_type in ("set", "map") and isinstance(other, ListView):
-        return _equal_unordered(one, other)
+    if isinstance(one, ListView) and one.node.list_type == "set":
+        return _equal_sets(one, other)
+    if isinstance(one, ListView) and isinstance(other, ListView) and one.node.list_type == "map":
+        return _equal_by_keys(one, other)
     return all(equal(left, right) for left, right in zip(one, other, strict=True))
 
 
-def _equal_unordered(one: ListView, other: ListView) -> bool:
-    """Sets and maps among lists are equal in any order."""
+def _equal_sets(one: Any, other: Any) -> bool:
+    """Sets among lists are equal in any order, whatever they are compared with."""
+    if any(isinstance(item, list | dict | ListView | MapView) for item in (*one, *other)):
+        return all(any(equal(item, own) for own in one) for item in other)
+    known = {(type(item), item) for item in one}
+    return all((type(item), item) in known for item in other)
+
+
+def _equal_by_keys(one: ListView, other: ListView) -> bool:
+    """Maps among lists are equal in any order, as sets are."""
     keys = one.node.map_keys
-    if one.node.list_type == "set" or not keys:
-        left, right = ({(type(item), str(item)) for item in each.items} for each in (one, other))
-        return left == right
     known = {map_key(item, keys): item for item in one.items}
     schema = items_of(one.node)
     for item in other.items:

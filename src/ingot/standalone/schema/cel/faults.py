@@ -31,6 +31,10 @@ class CompileError(ValueError):
         self.issues = issues
 
 
+class ProgramError(ValueError):
+    """A well-typed expression that cannot be made ready to run."""
+
+
 class CelError(Exception):
     """A fault while an expression runs: a missing key, an overflow, an argument of a wrong type."""
 

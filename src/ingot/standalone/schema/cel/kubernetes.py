@@ -143,7 +143,11 @@ def cidr(text: str) -> Network:
 
 
 def _contains_ip(network: Network, given: Any) -> bool:
-    return network.holds(ip(given) if isinstance(given, str) else given)
+    try:
+        return network.holds(ip(given) if isinstance(given, str) else given)
+    except CelError:
+        # What is wrong with the address gets lost in Kubernetes.
+        raise no_overload() from None
 
 
 def _contains_cidr(network: Network, given: Any) -> bool:

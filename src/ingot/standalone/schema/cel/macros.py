@@ -17,7 +17,7 @@ _LOOPS: dict[tuple[str, int], LoopKind] = {
 def expand(at: int, name: str, target: Expr | None, args: list[Expr]) -> Expr | Issue | None:
     """What a call stands for, why it cannot, or None when it is a call like any other."""
     if target is None:
-        return _has(args[0]) if name == "has" and len(args) == 1 else None
+        return _has(at, args[0]) if name == "has" and len(args) == 1 else None
     kind = _LOOPS.get((name, len(args)))
     if kind is not None:
         return _loop(at, kind, target, args)
@@ -29,9 +29,9 @@ def expand(at: int, name: str, target: Expr | None, args: list[Expr]) -> Expr | 
     return None
 
 
-def _has(argument: Expr) -> Expr | Issue:
+def _has(at: int, argument: Expr) -> Expr | Issue:
     if isinstance(argument, Select) and not argument.optional:
-        return Select(argument.at, argument.operand, argument.field, test=True)
+        return Select(at, argument.operand, argument.field, test=True)
     return Issue(argument.at, "invalid argument to has() macro")
 
 

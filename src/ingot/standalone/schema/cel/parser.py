@@ -187,6 +187,9 @@ class _Parser:
         if self.next.kind == "(":
             at = self.take().at
             return self.called(at, name, None, self.arguments(")"))
+        if self.next.kind == "{":
+            # There are no message types to make values of.
+            raise self.fault(self.next.at, f"undeclared reference to '{name}' (in container '')")
         if name in RESERVED:
             raise self.fault(token.at, f"reserved identifier: {name}")
         return Name(token.at, name)

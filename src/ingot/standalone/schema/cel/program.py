@@ -6,7 +6,7 @@ from typing import Any
 from ingot.standalone.schema.cel import conversions
 from ingot.standalone.schema.cel.calls import compile_call
 from ingot.standalone.schema.cel.checker import check
-from ingot.standalone.schema.cel.faults import CelError, CompileError, Issue, no_overload
+from ingot.standalone.schema.cel.faults import CelError, CompileError, Issue, ProgramError, no_overload
 from ingot.standalone.schema.cel.loops import compile_loop, compile_opening
 from ingot.standalone.schema.cel.parser import parse
 from ingot.standalone.schema.cel.steps import Run, Scope, Step
@@ -24,8 +24,8 @@ from ingot.standalone.schema.cel.syntax import (
 )
 from ingot.standalone.schema.cel.types import Type
 from ingot.standalone.schema.cel.values import MISSING, NONE, Optional, UInt, kind_of
-from ingot.standalone.schema.cel.views import find
-from ingot.standalone.schema.goregex import PatternError
+from ingot.standalone.schema.cel.views import MapView, find
+from ingot.standalone.schema.goregex import PatternError, UnsupportedPattern
 from ingot.standalone.schema.patterns import pattern
 
 _LITERAL_CHECKS: dict[str, Callable[[str], Any]] = {
@@ -39,7 +39,7 @@ _KEY_KINDS = ("string", "int", "uint", "bool")
 class Program:
     """A compiled expression with its type and the names that it refers to.
 
-    Raises CompileError when it cannot be compiled.
+    Raises CompileError when the expression is wrong, ProgramError when a part of it can never run.
     """
 
     def __init__(self, source: str, variables: Mapping[str, Type]) -> None:
@@ -49,6 +49,7 @@ class Program:
         issues = _literal_issues(expr)
         if issues:
             raise CompileError(source, issues)
+        _check_searches(expr)
         self.names = _names(expr)
         self._step = _compile(expr, {name: name for name in variables})
 
@@ -75,6 +76,16 @@ def _literal_issues(expr: Expr) -> list[Issue]:
             except (CelError, PatternError):
                 found.append(Issue(argument.at, f"invalid {expr.function} argument"))
     return found
+
+
+def _check_searches(expr: Expr) -> None:
+    for part in expr.parts():
+        _check_searches(part)
+    if isinstance(expr, Call) and expr.function in ("find", "findAll") and isinstance(expr.args[0], Constant):
+        try:
+            pattern(expr.args[0].value).python()
+        except (PatternError, UnsupportedPattern) as error:
+            raise ProgramError(str(error)) from None
 
 
 def _compile(expr: Expr, scope: Scope) -> Step:
@@ -120,6 +131,8 @@ def _select(expr: Select, scope: Scope) -> Step:
 
     def test(run: Run) -> bool:
         value = operand(run)
+        if isinstance(value, MapView):
+            return value.has(name)
         if isinstance(value, Optional):
             return value.present and look_up(value.value) is not MISSING
         return look_up(value) is not MISSING

@@ -115,8 +115,8 @@ def field_type(kind: Type, name: str) -> Type | None:
     return None
 
 
-_TEXT = Node({"type": "string"}, types=("string",))
-_METADATA = Node({"type": "object"}, types=("object",), properties={"name": _TEXT, "generateName": _TEXT})
+_TEXT = Node({"type": "string"}, "string", ("string",))
+_METADATA = Node({"type": "object"}, "object", ("object",), properties={"name": _TEXT, "generateName": _TEXT})
 _META = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": _METADATA}
 
 

@@ -62,6 +62,13 @@ class MapView:
         schema = self.properties.get(name) or self.node.values
         return MISSING if schema is None else view(below, schema)
 
+    def has(self, key: str) -> bool:
+        """Whether there is a value at a key, without a look at it."""
+        if not self.properties:
+            return key in self.value and self.node.values is not None
+        name = unescape(key)
+        return name in self.properties and self.value.get(name) is not None
+
     def keys(self) -> list[str]:
         if not self.properties:
             return list(self.value) if self.node.values is not None else []
