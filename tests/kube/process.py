@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,9 @@ class Process:
 
     def __enter__(self) -> Process:
         with self.log.open("ab") as output:
-            self._child = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            self._child = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_environment()
+            )
         return self
 
     def __exit__(
@@ -54,3 +57,8 @@ class Process:
     def tail(self) -> str:
         """The last lines of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+
+
+def _environment() -> dict[str, str]:
+    """As on a user's machine: Python may keep its bytecode, without which every start compiles everything again."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
