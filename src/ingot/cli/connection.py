@@ -1,6 +1,5 @@
 """The API server that a command talks to: which kubeconfig, context and namespace, and a session with it."""
 
-import asyncio
 import functools
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -130,9 +129,10 @@ def run(connection: Connection, work: Callable[[Session], Awaitable[int]]) -> No
         async with session(connection, config) as opened:
             return await work(opened)
 
+    import asyncio
+
     from ingot.api.status import ApiError
-    from ingot.cli.failure import explain, explain_connection, explain_unknown
-    from ingot.kube.discovery import UnknownResource
+    from ingot.cli.failure import explain, explain_connection
     from ingot.kube.kubeconfig import ConfigError
     from ingot.kube.transport import ConnectionFailed
 
@@ -140,8 +140,6 @@ def run(connection: Connection, work: Callable[[Session], Awaitable[int]]) -> No
         code = asyncio.run(main())
     except ConnectionFailed as error:
         raise click.ClickException(explain_connection(error, source)) from error
-    except UnknownResource as error:
-        raise click.ClickException(explain_unknown(error)) from error
     except ApiError as error:
         raise click.ClickException(explain(error)) from error
     except ConfigError as error:

@@ -1,13 +1,14 @@
 """What went wrong, for a person: the server's word, then what to do about it."""
 
 import difflib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError
 
 if TYPE_CHECKING:
-    from ingot.kube.discovery import Served, UnknownResource
+    from ingot.kube.discovery import Served
     from ingot.kube.transport import ConnectionFailed
 
 
@@ -72,15 +73,16 @@ def _advice(error: "ConnectionFailed", source: str) -> str:
     return f"{error.detail}{sent}. Check the address and the network, then try again."
 
 
-def explain_unknown(error: "UnknownResource", served: "list[Served] | None" = None) -> str:
+def explain_unknown(name: str, served: "Sequence[Served]") -> str:
     """Which type is not served, and those that look like it."""
-    close = similar(error.name, served or [])
+    head = f'the server has no resource type "{name}"'
+    close = similar(name, served)
     if close:
-        return f"{error}\nDid you mean {' or '.join(close)}?"
-    return f"{error}\nIf it is a custom kind, apply its CustomResourceDefinition first."
+        return f"{head}\nDid you mean {' or '.join(close)}?"
+    return f"{head}\nIf it is a custom kind, apply its CustomResourceDefinition first."
 
 
-def similar(name: str, served: "list[Served]") -> list[str]:
+def similar(name: str, served: "Sequence[Served]") -> list[str]:
     """Up to three types that may have been meant."""
     word = name.lower().partition(".")[0]
     known: dict[str, str] = {}

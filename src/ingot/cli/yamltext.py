@@ -39,7 +39,10 @@ class _Loader(yaml.CSafeLoader):
             if key.value in seen and key.tag != f"{_TAG}merge":
                 raise yaml.constructor.ConstructorError(None, None, f'"{key.value}" is set twice', key.start_mark)
             seen.add(key.value)
-        return {_as_key(key): value for key, value in super().construct_mapping(node, deep).items()}
+        self.flatten_mapping(node)
+        made = self.construct_object
+        # Text first: as Python sees them, the keys 1 and true would be one.
+        return {_as_key(made(key, deep=True)): made(value, deep=deep) for key, value in node.value}
 
 
 def _as_key(value: Hashable) -> str:
