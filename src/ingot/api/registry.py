@@ -70,11 +70,18 @@ def admit(obj: Object, old: Object | None, operation: str) -> Object:
 
 
 def validate(obj: Object, old: Object | None) -> list[Cause]:
-    """What is wrong with an object that its schema accepts; paths are those of the stored version."""
+    """What is wrong with an object that its schema accepts; paths are those of the stored version.
+
+    An object that was accepted once is not judged again while it stays as it is: or one that breaks a newer rule
+    could neither be reported on nor be let go.
+    """
     info = find(*_group_kind(obj))
     if info is None:
         return []
-    return info.validate(convert(obj, info.stored.name), _stored(info, old))
+    new, before = convert(obj, info.stored.name), _stored(info, old)
+    if before is not None and _judged(info, new) == _judged(info, before):
+        return []
+    return info.validate(new, before)
 
 
 def copy_json(value: Any) -> Any:
@@ -84,6 +91,12 @@ def copy_json(value: Any) -> Any:
     if isinstance(value, list):
         return [copy_json(each) for each in value]
     return value
+
+
+def _judged(info: KindInfo, obj: Object) -> Object:
+    """The parts that a validator judges; none looks at metadata that can change."""
+    left_out = ("metadata",) if info.admit_status else ("metadata", "status")
+    return {key: value for key, value in obj.items() if key not in left_out}
 
 
 def _stored(info: KindInfo, old: Object | None) -> Object | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.cli.directory import directory_option
+from ingot.cli.listen import listen_option
 
 if TYPE_CHECKING:
     from ingot.standalone.process import DirectoryLock
@@ -18,24 +19,9 @@ DEFAULT_LISTEN = "127.0.0.1:6440"
 READY_SECONDS = 30.0
 
 
-def _parse_listen(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
-    host, separator, port = value.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not separator or not host or not port.isdecimal() or int(port) > 65535:
-        raise click.BadParameter(f"{value!r} is not ADDRESS:PORT, such as {DEFAULT_LISTEN} or [::1]:0")
-    return host, int(port)
-
-
 @click.command(epilog="Example: ingot up --dir ~/lab --listen 127.0.0.1:0 --detach")
 @directory_option
-@click.option(
-    "--listen",
-    default=DEFAULT_LISTEN,
-    show_default=True,
-    metavar="ADDRESS:PORT",
-    callback=_parse_listen,
-    help="Where to serve; port 0 takes any free one.",
-)
+@listen_option(DEFAULT_LISTEN)
 @click.option("--detach", is_flag=True, help="Serve in the background; return when the server is ready.")
 def up(directory: Path, listen: tuple[str, int], detach: bool) -> None:
     """Serve the Kubernetes API from a directory.

@@ -75,7 +75,7 @@ async def _value(result: T | Awaitable[T]) -> T:
 
 
 class WebhookServer:
-    """Serves webhooks over TLS. A certificate that is replaced on disk is in use seconds later.
+    """Serves webhooks over TLS, and /readyz. A certificate that is replaced on disk is in use seconds later.
 
     What is not a proper review gets 400. A function that fails gets 500, and then the failurePolicy of the webhook
     decides. One that raises ApiError denies the request with that status.
@@ -88,6 +88,7 @@ class WebhookServer:
         self._certificate = ServingCertificate(certificate, key)
         self._host = host
         self._app = web.Application(client_max_size=BODY_BYTES)
+        self._app.router.add_get("/readyz", _ready)
 
     def review(self, path: str, review: Review) -> None:
         """Answer AdmissionReviews at `path` from the whole request: who, what, dry run or not."""
@@ -160,6 +161,10 @@ class WebhookServer:
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
+
+
+async def _ready(_: web.Request) -> web.Response:
+    return web.Response(text="ok")
 
 
 async def _body(request: web.Request, kind: type[R]) -> R:

@@ -131,3 +131,19 @@ def test_admission_survives_what_no_schema_has_checked(data):
 
 def test_there_are_good_objects_of_most_kinds():
     assert len({obj["kind"] for obj in good()}) > 7
+
+
+def test_what_was_accepted_once_is_judged_again_only_when_it_changes():
+    broken = instance({"name": "root", "networkVolume": {"uri": "gopher://nowhere"}})
+    assert [cause.field for cause in registry.validate(broken, None)] == ["spec.volumes[0].networkVolume.uri"]
+    released = {**broken, "metadata": {**broken["metadata"], "finalizers": []}, "status": {"phase": "Failed"}}
+    assert registry.validate(released, broken) == []
+    changed = {**broken, "spec": {**broken["spec"], "hostname": "other"}}
+    assert len(registry.validate(changed, broken)) == 1
+
+
+def test_a_status_that_has_rules_is_judged():
+    cron = next(obj for obj in good() if obj["kind"] == "DataImportCron")
+    before = registry.admit({**cron, "status": {}}, None, "CREATE")
+    after = {**before, "status": {"lastImportedPVC": 1}}
+    assert [cause.field for cause in registry.validate(after, before)] == ["status.lastImportedPVC"]

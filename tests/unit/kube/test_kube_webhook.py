@@ -228,6 +228,15 @@ async def test_a_function_that_fails_is_a_500(serve: Any) -> None:
     assert b"password" not in answer
 
 
+async def test_it_tells_that_it_is_ready(serve: Any) -> None:
+    async with (
+        serve(lambda _: None) as caller,
+        aiohttp.ClientSession() as session,
+        session.get(f"{caller.url}/readyz", ssl=caller.tls) as answer,
+    ):
+        assert (answer.status, await answer.text()) == (200, "ok")
+
+
 async def test_a_renewed_certificate_is_shown_at_the_next_handshake(serve: Any, tmp_path: Path, ca: trustme.CA) -> None:
     async with serve(lambda server: server.validate("/v", lambda _obj, _old: [])) as caller:
         await caller.ask("/v", admission())

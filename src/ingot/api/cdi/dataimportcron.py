@@ -78,6 +78,7 @@ def _status_faults(status: Object) -> list[Cause]:
     categories=("all",),
     versions=(Version("v1beta1", overrides={"status.lastImportedPVC": Any}),),
     columns=(Column("Format", ".status.sourceFormat", doc="What an import is kept as."),),
+    admit_status=True,
     mutate=_mutate,
     validate=_validate,
 )

@@ -122,9 +122,7 @@ _STAGED = (
 _OTHERS = _kept("source", "pvc", "storage", "contentType", "preallocation", "priorityClassName")
 
 
-def _validate(new: Object, old: Object | None) -> list[Cause]:
-    if old is not None and old["spec"] == new["spec"]:
-        return []
+def _validate(new: Object, _old: Object | None) -> list[Cause]:
     return volume_faults(new["spec"], "spec")
 
 

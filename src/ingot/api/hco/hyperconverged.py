@@ -164,9 +164,7 @@ def _take_field(spec: Object, before: Object) -> None:
     spec["featureGates"] = {**gates, GATE: spec.pop(GATE)}
 
 
-def _validate(new: Object, old: Object | None) -> list[Cause]:
-    if old is not None and old.get("spec") == new.get("spec"):
-        return []
+def _validate(new: Object, _old: Object | None) -> list[Cause]:
     return template_faults(new.get("spec", {}).get(TEMPLATES, []), f"spec.{TEMPLATES}")
 
 

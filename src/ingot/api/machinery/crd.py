@@ -3,13 +3,10 @@
 import inspect
 from typing import Any
 
+from ingot.api.machinery import webhooks
 from ingot.api.machinery.kind import Column, KindInfo, Version
 from ingot.api.machinery.schema import doc_of, schema_of
 from ingot.api.object import Object
-
-# On a cluster kube-apiserver asks this service to convert; our own server converts in process. The
-# certificate authority is filled in by the installation, which makes it.
-CONVERSION_SERVICE = {"namespace": "ingot-system", "name": "ingot-webhooks", "path": "/convert", "port": 443}
 
 _API_VERSION_DOC = "The API's group and version that this object is written in."
 _KIND_DOC = "The kind of this object."
@@ -37,11 +34,7 @@ def crd_of(info: KindInfo) -> Object:
         "versions": [_version(info, version) for version in info.versions],
     }
     if len(info.versions) > 1:
-        client = {"service": dict(CONVERSION_SERVICE)}
-        spec["conversion"] = {
-            "strategy": "Webhook",
-            "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": client},
-        }
+        spec["conversion"] = webhooks.conversion()
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -1,4 +1,4 @@
-"""`python -m ingot.api.machinery.generate [ROOT]` writes deploy/crds/*.yaml and docs/reference.md."""
+"""`python -m ingot.api.machinery.generate [ROOT]` writes the CRDs and webhooks of deploy/, and docs/reference.md."""
 
 import sys
 from functools import cache
@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from ingot.api import registry
+from ingot.api.machinery import webhooks
 from ingot.api.machinery.crd import crd_of
 from ingot.api.machinery.reference import page
 from ingot.api.object import Object
@@ -26,13 +27,16 @@ class _Plain(yaml.SafeDumper):
 def files() -> dict[str, str]:
     """Path below the repository's root → content, of every generated file."""
     made = {f"deploy/crds/{info.crd_name}.yaml": render(crd_of(info)) for info in registry.kinds()}
+    made["deploy/webhooks.yaml"] = render(*webhooks.configurations(registry.kinds()))
     made["docs/reference.md"] = page(registry.kinds())
     return made
 
 
-def render(crd: Object) -> str:
+def render(*objects: Object) -> str:
     """YAML with the keys in the order of writing, so that a difference reads like the change that made it."""
-    return _HEADER + yaml.dump(crd, Dumper=_Plain, sort_keys=False, width=110, allow_unicode=True)
+    return _HEADER + "---\n".join(
+        yaml.dump(each, Dumper=_Plain, sort_keys=False, width=110, allow_unicode=True) for each in objects
+    )
 
 
 def stale(root: Path) -> list[str]:

@@ -98,6 +98,7 @@ class KindInfo:
     versions: tuple[Version, ...]
     columns: tuple[Column, ...]
     status: bool
+    admit_status: bool
     scale: Scale | None
     selectable: tuple[str, ...]
     mutate: Mutator
@@ -136,6 +137,7 @@ def kind(
     namespaced: bool = True,
     columns: tuple[Column, ...] = (),
     status: bool = True,
+    admit_status: bool = False,
     scale: Scale | None = None,
     selectable: tuple[str, ...] = (),
     mutate: Mutator = not_mutated,
@@ -143,7 +145,8 @@ def kind(
 ) -> Callable[[K], K]:
     """Registers the decorated Kind. `name` is the kind on the wire, the class's own name unless told.
 
-    `mutate` and `validate` see plain dictionaries in the stored version's shape.
+    `mutate` and `validate` see plain dictionaries in the stored version's shape. They are asked about a write to
+    the status subresource only with `admit_status`.
     """
 
     def register(shape: K) -> K:
@@ -160,6 +163,7 @@ def kind(
             versions=versions,
             columns=columns,
             status=status,
+            admit_status=admit_status,
             scale=scale,
             selectable=selectable,
             mutate=mutate,

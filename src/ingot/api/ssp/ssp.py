@@ -113,9 +113,7 @@ def normalise_templates(templates: object) -> None:
             normalise(template.get("spec"))
 
 
-def _validate(new: Object, old: Object | None) -> list[Cause]:
-    if old is not None and old.get("spec") == new.get("spec"):
-        return []
+def _validate(new: Object, _old: Object | None) -> list[Cause]:
     templates = new.get("spec", {}).get("commonTemplates", {}).get(TEMPLATES, [])
     return template_faults(templates, f"spec.commonTemplates.{TEMPLATES}")
 
