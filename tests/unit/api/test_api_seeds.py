@@ -1,36 +1,27 @@
-"""Every YAML example of the seeds on disks (000, 001, 002, 004), as printed: accepted, and stored in one shape.
+"""Every YAML example of the seeds on disks (000, 001, 002, 004): accepted, and stored in one shape.
 
-The examples are in seeds/*.yaml, letter by letter. Where one is not YAML, or is a part of an object only, its test
-says how it is repaired and what it is put into. Those of seed 003 are in test_api_seeds_cdi.py.
+How they are repaired and made whole is in seed_examples.py. Those of seed 003 are in test_api_seeds_cdi.py.
 """
 
 import re
 from pathlib import Path
 
 import pytest
-import yaml
 from judge import ALPHA, V1, made, stored
+from seed_examples import SEEDS, examples, parsed
 
 from ingot.api.kubevirt import usage
 from ingot.api.kubevirt.upgrade import source_of
 
-SEEDS = Path(__file__).parent / "seeds"
 PRINTED_IN = Path(__file__).parents[4] / "shared" / "seeds"
+EXAMPLES = examples()
 
 
-def printed(name):
-    return (SEEDS / f"{name}.yaml").read_text()
-
-
-def with_spaces(name):
-    """The repair of seed 001: its tabs stand for columns of eight, and YAML has no tabs."""
-    return yaml.safe_load(printed(name).expandtabs(8))
-
-
-def kept_spec(disks):
-    """The spec that is stored of an old VM with these disks."""
-    devices = {"disks": disks, "autoattachPodInterface": False}
-    kept = stored(made("VM", {"domain": {"devices": devices}}, ALPHA))
+def kept_spec(name):
+    """The disks and volumes that are stored of an old VM."""
+    asked = EXAMPLES[name]
+    assert (asked["apiVersion"], asked["kind"]) == (ALPHA, "VM")
+    kept = stored(placed(name))
     assert kept["apiVersion"] == V1
     return {
         "disks": kept["spec"]["domain"]["devices"]["disks"],
@@ -38,16 +29,13 @@ def kept_spec(disks):
     }
 
 
+def placed(name):
+    """An example in a namespace."""
+    return {**EXAMPLES[name], "metadata": made("", {})["metadata"]}
+
+
 def test_network_volume():
-    # A part of the list of volumes.
-    asked = made(
-        "VirtualMachineInstance",
-        {
-            "domain": {"devices": {"disks": [{"name": "networkdisk", "cdrom": {"bus": "sata"}}]}},
-            "volumes": yaml.safe_load(printed("000-1-network-volume")),
-        },
-    )
-    assert stored(asked)["spec"]["volumes"] == [
+    assert stored(placed("000-1-network-volume"))["spec"]["volumes"] == [
         {
             "name": "networkdisk",
             "networkVolume": {
@@ -71,20 +59,15 @@ CLAIM = {"persistentVolumeClaim": {"claimName": "some-pvc-name"}}
 
 
 def test_direct_reference():
-    asked = with_spaces("001-1-iscsi")
-    assert kept_spec(asked["disks"]) == {"disks": [{"name": "disk-0"}], "volumes": [{"name": "disk-0", **ISCSI}]}
+    assert kept_spec("001-1-iscsi") == {"disks": [{"name": "disk-0"}], "volumes": [{"name": "disk-0", **ISCSI}]}
 
 
 def test_indirect_reference():
-    asked = with_spaces("001-2-claim")
-    assert kept_spec(asked["disks"]) == {"disks": [{"name": "disk-0"}], "volumes": [{"name": "disk-0", **CLAIM}]}
+    assert kept_spec("001-2-claim") == {"disks": [{"name": "disk-0"}], "volumes": [{"name": "disk-0", **CLAIM}]}
 
 
 def test_dynamic_reference():
-    # Beside the tabs: the line of dots stands for any attribute of a container, so it becomes one.
-    text = printed("001-3-container").replace("... any other k8s container attribute...", "workingDir: /data")
-    asked = yaml.safe_load(text.expandtabs(8))
-    assert kept_spec(asked["disks"]) == {
+    assert kept_spec("001-3-container") == {
         "disks": [{"name": "disk-0"}],
         "volumes": [{"name": "disk-0", "container": {"image": "some-image-name", "workingDir": "/data"}}],
     }
@@ -96,16 +79,12 @@ def test_dynamic_reference():
 )
 def test_answer_of_a_container(name, source):
     """An answer is the source of a disk. The second one has its lun beside iscsi, and is taken so."""
-    answer = yaml.safe_load(printed(name))
-    kept = kept_spec([{"source": answer}])
-    assert kept == {"disks": [{"name": "disk-0"}], "volumes": [{"name": "disk-0", **source}]}
-    converted = source_of(answer)
-    assert converted.keys() == source.keys()
+    assert kept_spec(name) == {"disks": [{"name": "disk-0"}], "volumes": [{"name": "disk-0", **source}]}
+    assert source_of(parsed(name)).keys() == source.keys()
 
 
 def test_usage_types_of_a_node():
-    # Parts of a pod: of its metadata, and of its container.
-    part = yaml.safe_load(printed("001-6-usage-types"))
+    part = parsed("001-6-usage-types")
     found = usage.locations(part["annotations"])
     assert found == {"fast": "/storage/ssd", "slow": "/storage/rust"}
     assert usage.annotations(found) == part["annotations"]
@@ -113,8 +92,7 @@ def test_usage_types_of_a_node():
 
 
 def test_access_mode_and_copy():
-    asked = with_spaces("001-7-access-and-copy")
-    assert kept_spec(asked["disks"]) == {
+    assert kept_spec("001-7-access-and-copy") == {
         "disks": [{"name": "disk-0"}],
         "volumes": [
             {
@@ -129,19 +107,15 @@ def test_access_mode_and_copy():
 
 
 def test_vm_with_a_claim():
-    # The example has no apiVersion and no name.
-    asked = {**made("", {}, ALPHA), **yaml.safe_load(printed("002-1-vm"))}
-    kept = stored(asked)
+    kept = stored(placed("002-1-vm"))
     assert (kept["apiVersion"], kept["kind"]) == (V1, "VM")
     assert kept["spec"]["domain"]["devices"]["disks"] == [{"name": "sda", "disk": {"bus": "scsi"}}]
     assert kept["spec"]["volumes"] == [{"name": "sda", "persistentVolumeClaim": {"claimName": "vm-01-disk"}}]
 
 
-@pytest.mark.parametrize(("index", "driver"), [(0, "qemu"), (1, "kubelet")])
-def test_driver(index, driver):
-    # Two documents, each a part of the list of disks.
-    disks = list(yaml.safe_load_all(printed("002-2-driver")))[index]
-    assert kept_spec(disks) == {
+@pytest.mark.parametrize("driver", ["qemu", "kubelet"])
+def test_driver(driver):
+    assert kept_spec(f"002-2-driver-{driver}") == {
         "disks": [{"name": "disk-0"}],
         "volumes": [
             {
@@ -154,10 +128,7 @@ def test_driver(index, driver):
 
 
 def test_registry_disk():
-    # The dashes before source and target make a list where an object is meant; without them it is one. It has no
-    # apiVersion and no name either.
-    text = re.sub(r"- (source|target):", r"\1:", printed("004-1-registry-disk"))
-    kept = stored({**made("", {}, ALPHA), **yaml.safe_load(text)})
+    kept = stored(placed("004-1-registry-disk"))
     assert (kept["apiVersion"], kept["kind"]) == (V1, "VirtualMachine")
     assert kept["spec"] == {
         "runStrategy": "Always",
@@ -184,3 +155,8 @@ def test_no_example_is_missing():
         blocks = re.findall(r"^```(\w*)\n(.*?)^```", seed.read_text(), re.DOTALL | re.MULTILINE)
         examples = {text.strip() for language, text in blocks if language == "yaml" or text.startswith("kind:")}
         assert examples == here.get(seed.name[:3], set()), seed.name
+
+
+def test_every_example_is_a_whole_object():
+    stems = {path.stem for path in SEEDS.glob("*.yaml")}
+    assert {re.sub("-(qemu|kubelet)$", "", name) for name in EXAMPLES} == stems

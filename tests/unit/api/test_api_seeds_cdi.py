@@ -1,18 +1,15 @@
 """Every YAML example of the golden image design (seed 003), as printed: accepted, and stored in one shape."""
 
-from pathlib import Path
-
 import pytest
-import yaml
-from judge_cdi import make, stored
+from judge_cdi import STAMPED, stored
+from seed_examples import SEEDS, examples, parsed
 
 from ingot.api import registry
 from ingot.api.cdi.datavolume import DataVolumeSpec
 from ingot.api.cdi.faults import volume_faults
 from ingot.api.machinery.meta import ObjectMeta
 
-SEEDS = Path(__file__).parent / "seeds"
-# None of them had to be repaired. Those that are a part of an object only are put into one by their own tests.
+# None of them had to be repaired. Those that are a part of an object only are put into one by seed_examples.py.
 WHOLE = (
     "3-datasource-of-ssp",
     "5-datavolume",
@@ -25,7 +22,7 @@ PARTS = ("1-vm-template-before", "2-vm-template-after", "4-owner-references")
 
 
 def printed(name):
-    return yaml.safe_load((SEEDS / f"003-{name}.yaml").read_text())
+    return parsed(f"003-{name}")
 
 
 def cron_template(image):
@@ -130,12 +127,7 @@ def test_the_hyperconverged():
 
 @pytest.mark.parametrize("name", ["1-vm-template-before", "2-vm-template-after"])
 def test_the_templates_in_a_machine(name):
-    volume = {"name": "root", "dataVolume": {"name": "fedora"}}
-    disk = {"name": "root", "disk": {"bus": "virtio"}}
-    inner = {"domain": {"devices": {"disks": [disk]}}, "volumes": [volume]}
-    machine = make("kubevirt.io/v1", "VirtualMachine", spec={"runStrategy": "Halted", "template": {"spec": inner}})
-    machine["spec"] |= printed(name)
-    made = stored(machine)
+    made = stored({**examples()[f"003-{name}"], **STAMPED})
     assert made["spec"]["dataVolumeTemplates"] == printed(name)["dataVolumeTemplates"]
 
 
@@ -158,8 +150,7 @@ def test_the_templates_as_volumes(name, field, said):
 
 
 def test_the_owners_of_an_adopted_data_source():
-    asked = printed("3-datasource-of-ssp")
-    asked["metadata"] |= printed("4-owner-references")
+    asked = examples()["003-4-owner-references"]
     assert stored(asked) == asked
     owners = ObjectMeta.from_object(asked["metadata"]).owner_references
     assert [(owner.kind, owner.controller) for owner in owners] == [("SSP", True), ("DataImportCron", False)]
