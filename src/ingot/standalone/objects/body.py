@@ -10,6 +10,7 @@ import yaml
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request, unsupported_media_type
+from ingot.standalone import protobuf
 
 # Far deeper than any honest manifest, and well within Python's stack; kube-apiserver's decoder stops at 10,000.
 MAX_DEPTH = 500
@@ -27,15 +28,17 @@ class Body:
 
 
 def decode(raw: bytes, media: str) -> Body:
-    """Decodes JSON or YAML; refuses what is neither, too deep or not UTF-8."""
+    """Decodes JSON, YAML or protobuf; refuses what is none of them, too deep or not UTF-8."""
     media = media.partition(";")[0].strip().lower() or "application/json"
     if media == "application/json":
         return _from_json(raw)
     if media in ("application/yaml", "application/apply-patch+yaml"):
         return _from_yaml(raw)
+    if media == protobuf.MEDIA:
+        return _from_protobuf(raw)
     raise unsupported_media_type(
         "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml"
+        f"application/json, application/yaml, {protobuf.MEDIA}"
     )
 
 
@@ -44,10 +47,21 @@ def _from_json(raw: bytes) -> Body:
         value = decode_json(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise bad_request(f"invalid JSON in the body of the request: {error}") from error
+    _check_text(raw, value)
+    return Body(value, _duplicates(raw))
+
+
+def _from_protobuf(raw: bytes) -> Body:
+    value = protobuf.decode(raw)
+    # Messages have a limit of their own; some hold JSON.
+    _check_text(raw, value)
+    return Body(value)
+
+
+def _check_text(raw: bytes, value: Any) -> None:
     # Fewer brackets than the limit cannot nest deeper than it.
     if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH:
         check_depth(value)
-    return Body(value, _duplicates(raw))
 
 
 def _duplicates(raw: bytes) -> list[str]:

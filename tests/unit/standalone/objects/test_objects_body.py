@@ -8,6 +8,7 @@ from ingot.api.status import ApiError
 from ingot.standalone.objects.body import MAX_DEPTH, decode
 
 JSON, YAML = "application/json", "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 def test_json_and_yaml_give_the_same_object() -> None:
@@ -56,11 +57,39 @@ def test_hostile_bodies_are_bad_requests(raw: bytes, media: str) -> None:
 
 def test_other_media_are_unsupported() -> None:
     with pytest.raises(ApiError) as refused:
-        decode(b"\x0a\x00", "application/vnd.kubernetes.protobuf")
+        decode(b"\x0a\x00", "application/cbor")
     assert refused.value.code == 415
+    assert refused.value.message == (
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    )
 
 
-@given(st.binary(max_size=200), st.sampled_from([JSON, YAML]))
+def test_protobuf_becomes_the_same_object_as_json() -> None:
+    raw = b"k8s\x00\n\x0f\n\x02v1\x12\tConfigMap\x12\r\n\x03\n\x01a\x12\x06\n\x01b\x12\x01c"
+    json = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"b":"c"}}'
+    assert decode(raw, PROTOBUF) == decode(json, JSON)
+
+
+def test_json_within_protobuf_must_not_nest_too_deep_either() -> None:
+    text = b'{"a":' * 600 + b"1" + b"}" * 600
+    fields = _message(17, _message(7, _message(1, text)))
+    raw = b"k8s\x00\n\x0f\n\x02v1\x12\tConfigMap" + _message(2, _message(1, fields))
+    with pytest.raises(ApiError, match="nests deeper"):
+        decode(raw, PROTOBUF)
+
+
+def _message(number: int, content: bytes) -> bytes:
+    head = bytearray()
+    for value in (number << 3 | 2, len(content)):
+        while value > 0x7F:
+            head.append(value & 0x7F | 0x80)
+            value >>= 7
+        head.append(value)
+    return bytes(head) + content
+
+
+@given(st.binary(max_size=200), st.sampled_from([JSON, YAML, PROTOBUF]))
 def test_any_bytes_give_a_body_or_a_bad_request(raw: bytes, media: str) -> None:
     try:
         decode(raw, media)
