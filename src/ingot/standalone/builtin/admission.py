@@ -11,8 +11,11 @@ from typing import NamedTuple
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import forbidden
 from ingot.standalone.builtin import serviceips
+from ingot.standalone.builtin.kinds.claim import class_of
+from ingot.standalone.builtin.kinds.kind import nested
 from ingot.standalone.builtin.kinds.poddefaults import containers
 from ingot.standalone.builtin.kinds.storageclass import is_default
+from ingot.standalone.builtin.quantity import Quantity
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a path, no password
 ROOT_CA = "kube-root-ca.crt"
@@ -34,6 +37,8 @@ def admit(key: str, new: Object, old: Object | None, lookup: Lookup) -> None:
         _ON_CREATE[key](new, lookup)
     elif old is not None and key == "services":
         serviceips.keep(new, old)
+    elif old is not None and key == "persistentvolumeclaims":
+        _resize(new, old, lookup)
 
 
 def _pod(pod: Object, lookup: Lookup) -> None:
@@ -105,6 +110,21 @@ def _claim(claim: Object, lookup: Lookup) -> None:
         named = sorted(defaults, key=name_of)
         newest = max(named, key=lambda each: str(each["metadata"].get("creationTimestamp", "")))
         claim["spec"]["storageClassName"] = name_of(newest)
+
+
+def _resize(claim: Object, old: Object, lookup: Lookup) -> None:
+    """A claim may grow only where its class lets it."""
+    size = Quantity.parse(nested(claim, "spec", "resources", "requests", "storage") or "0").exact
+    before = Quantity.parse(nested(old, "spec", "resources", "requests", "storage") or "0").exact
+    if size <= before or nested(old, "status", "phase") != "Bound":
+        return
+    chosen = lookup.get("storageclasses.storage.k8s.io", "", class_of(claim))
+    if chosen is None or not chosen.get("allowVolumeExpansion"):
+        why = (
+            "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc "
+            "must support resize"
+        )
+        raise forbidden("", "persistentvolumeclaims", name_of(claim), why)
 
 
 def _service(service: Object, lookup: Lookup) -> None:

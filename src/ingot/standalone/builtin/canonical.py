@@ -13,6 +13,8 @@ from ingot.standalone.builtin import quantity, schemas, shapes, times
 
 # What becomes of a value: the value itself, or another one in its place.
 _Convert = Callable[[Any], Any]
+_SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+_SCHEMA_OR_OTHER = frozenset({f"{_SCHEMA}OrArray", f"{_SCHEMA}OrBool", f"{_SCHEMA}OrStringArray"})
 
 
 class _Plan:
@@ -100,6 +102,8 @@ def _converter(schema: Object) -> _Convert | None:
         return quantity.canonical
     if name in (schemas.TIME, schemas.MICRO_TIME):
         return partial(times.canonical, micro=name == schemas.MICRO_TIME)
+    if name in _SCHEMA_OR_OTHER:
+        return _schema_or_other
     if "properties" in schema:
         return partial(_structure, schema)
     if schema.get("type") == "array":
@@ -118,6 +122,13 @@ def _map_converter(items: Object) -> _Convert:
 
 def _structure(schema: Object, value: Object) -> Object:
     return _struct(_plan(schema), value)
+
+
+def _schema_or_other(value: Any) -> Any:
+    """What a CRD's schema may hold in place of a schema: a flag, a list of schemas, names of fields."""
+    if isinstance(value, list):
+        return [_schema_or_other(item) for item in value]
+    return _structure(schemas.resolved(_SCHEMA), value) if isinstance(value, dict) else value
 
 
 def _list(convert: _Convert, value: list[Any]) -> list[Any]:

@@ -46,6 +46,9 @@ def keep(service: Object, old: Object) -> None:
     spec, before = service["spec"], old["spec"]
     if spec["type"] == "ExternalName" or before["type"] == "ExternalName":
         return
+    if spec.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
+        # Who changes the single address means the list too.
+        spec["clusterIPs"] = [spec["clusterIP"], *(before.get("clusterIPs") or [])[1:]]
     for key in _KEPT:
         if not spec.get(key) and before.get(key):
             spec[key] = before[key]

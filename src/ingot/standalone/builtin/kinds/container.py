@@ -29,8 +29,9 @@ def validate(spec: Object, volumes: dict[str, Object]) -> list[Cause]:
     causes += _host_ports("spec.containers", ordinary)
     for index, container in enumerate(spec.get("initContainers") or ()):
         path = f"spec.initContainers[{index}]"
-        causes += _common(path, container, volumes) + _init(path, container, spec) + _unique(path, container, seen)
-        causes += _host_ports("spec.initContainers", [container])
+        causes += _common(path, container, volumes) + _restart_policy(path, container)
+        causes += _unique(path, container, seen) + _host_ports("spec.initContainers", [container])
+        causes += _init(path, container, spec)
     return causes
 
 
@@ -92,15 +93,16 @@ def _host_ports(field: str, containers: list[Object]) -> list[Cause]:
     return causes
 
 
+def _restart_policy(path: str, container: Object) -> list[Cause]:
+    policy = container.get("restartPolicy", "Always")
+    return [] if policy == "Always" else [fields.not_supported(f"{path}.restartPolicy", policy, ["Always"])]
+
+
 def _init(path: str, container: Object, spec: Object) -> list[Cause]:
-    policy = container.get("restartPolicy")
-    causes = []
-    if policy is not None and policy != "Always":
-        causes.append(fields.not_supported(f"{path}.restartPolicy", policy, ["Always"]))
-    if policy == "Always":
-        return causes + _watched(path, container, spec)
-    set_keys = [key for key in ("lifecycle", *_PROBES) if key in container]
-    return causes + [fields.forbidden(f"{path}.{key}", _ONLY_SIDECARS) for key in set_keys]
+    """An init container that goes on running is watched like any other; one that ends is not."""
+    if container.get("restartPolicy") == "Always":
+        return _watched(path, container, spec)
+    return [fields.forbidden(f"{path}.{key}", _ONLY_SIDECARS) for key in ("lifecycle", *_PROBES) if key in container]
 
 
 def _watched(path: str, container: Object, spec: Object) -> list[Cause]:

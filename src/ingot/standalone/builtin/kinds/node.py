@@ -17,10 +17,11 @@ def default(obj: Object) -> None:
     if "allocatable" not in status and "capacity" in status:
         status["allocatable"] = dict(status["capacity"])
     # The single address range and the list of them are one fact.
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+    ranges = spec.get("podCIDRs") or [""]
+    if spec.get("podCIDR", ranges[0]) != ranges[0]:
         spec["podCIDRs"] = [spec["podCIDR"]]
-    elif spec.get("podCIDRs"):
-        spec["podCIDR"] = spec["podCIDRs"][0]
+    elif ranges[0]:
+        spec["podCIDR"] = ranges[0]
 
 
 def validate(new: Object, old: Object | None) -> list[Cause]:

@@ -144,7 +144,7 @@ def _address_changes(spec: Object, old: Object) -> list[Cause]:
     now, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
     if before and not now:
         return [fields.invalid("spec.clusterIPs[0]", now, "primary clusterIP can not be unset")]
-    if before and now[0] != before[0]:
+    if before and now[0] != before[0] and now[0] == spec.get("clusterIP"):
         return [fields.invalid("spec.clusterIPs[0]", now, "may not change once set")]
     return []
 
