@@ -1,29 +1,50 @@
 #!/usr/bin/env bash
 # `make demo`: the main job from end to end, on this machine, in a directory that is gone afterwards.
-# The steps are at the end, one line each: add one for each thing that Ingot learns.
+# The chapters are at the end, one command a line: add one for each thing that Ingot learns.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
 
 place=$(mktemp -d)
-export KUBECONFIG=$place/data/kubeconfig
+data=$place/data
+export KUBECONFIG=$data/kubeconfig
 watcher=
+bold='' dim='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+    bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'
+fi
 
 leave() {
+    local code=$?
     [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
-    ingot down --dir "$place/data" >/dev/null 2>&1 || true
+    if [ "$code" != 0 ]; then
+        printf '\ndemo: failed; the last lines of the log of the server:\n' >&2
+        tail -n 20 "$data/ingot.log" >&2 || true
+    fi
+    ingot down --dir "$data" >/dev/null 2>&1 || true
     rm -rf "$place"
 }
 trap leave EXIT
 
+chapter() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
+
+# Shows a command, and runs it.
 step() {
-    printf '\n$ %s\n' "$*"
+    printf '\n%s$ %s%s\n' "$dim" "$*" "$plain"
     "$@"
+}
+
+# Shows a command that is to be refused, and runs it.
+refused() {
+    if step "$@" 2>&1; then
+        echo "demo: this should have been refused" >&2
+        exit 1
+    fi
 }
 
 # Starts `ingot get … --watch` in the background; `seen TEXT` then waits until it has shown TEXT.
 watch() {
-    printf '\n$ ingot get %s --watch &\n' "$*"
+    printf '\n%s$ ingot get %s --watch &%s\n' "$dim" "$*" "$plain"
     ingot get "$@" --watch >"$place/watch" &
     watcher=$!
 }
@@ -38,18 +59,38 @@ seen() {
         fi
         sleep 0.1
     done
-    printf '\n(the watch shows)\n'
+    printf '\n%s# meanwhile, in the watch%s\n' "$dim" "$plain"
     cat "$place/watch"
     kill "$watcher"
     wait "$watcher" 2>/dev/null || true
     watcher=
 }
 
-step ingot up --dir "$place/data" --listen 127.0.0.1:0 --detach
-step ingot status --dir "$place/data"
+chapter "A Kubernetes API on this machine"
+step ingot up --dir "$data" --listen 127.0.0.1:0 --detach
+step ingot status --dir "$data"
+
+chapter "A golden image that keeps itself fresh, and a volume that is cloned from it"
+step cat examples/golden-image.yaml
 watch datavolumes
 step ingot apply -f examples/golden-image.yaml
 seen my-fedora
+step ingot wait namespace/golden-images --for "jsonpath={.status.phase}=Active"
 step ingot get dataimportcrons,datavolumes --all-namespaces
 step ingot describe datavolume my-fedora
-step ingot down --dir "$place/data"
+
+chapter "Applying again changes nothing, and a mistake is told by its line"
+step ingot apply -f examples/golden-image.yaml
+sed 's/importsToKeep: 3/importsToKeep: none/' examples/golden-image.yaml >"$place/mistake.yaml"
+refused ingot apply -f "$place/mistake.yaml"
+
+chapter "What was stored outlives the server"
+step ingot down --dir "$data"
+step ingot up --dir "$data" --listen 127.0.0.1:0 --detach
+step ingot get datavolumes
+step ingot delete -f examples/golden-image.yaml
+step ingot down --dir "$data"
+
+printf '\n%sThat is what works today.%s On your own: ingot up --detach, then ingot get, describe, apply, delete and wait,\n' \
+    "$bold" "$plain"
+printf 'or kubectl with the kubeconfig that ingot up names.\n'

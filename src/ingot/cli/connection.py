@@ -108,8 +108,12 @@ async def session(connection: Connection, config: "Config") -> AsyncIterator[Ses
     from ingot.kube.client import Client
     from ingot.kube.discovery import Discovery
 
+    said: set[str] = set()
+
     def warn(text: str) -> None:
-        click.echo(f"Warning: {text}", err=True)
+        if text not in said:
+            said.add(text)
+            click.echo(f"Warning: {text}", err=True)
 
     async with Client.connect(config, user_agent="ingot-cli", on_warning=warn) as client:
         yield Session(
