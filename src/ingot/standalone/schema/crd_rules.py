@@ -5,7 +5,9 @@ from dataclasses import replace
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.schema import fields
+from ingot.standalone.schema.cel.sizes import MAX_REQUEST, max_children, min_size
 from ingot.standalone.schema.cel.types import of_schema, seen_properties, with_meta
+from ingot.standalone.schema.crd_costs import Costs
 from ingot.standalone.schema.fieldpaths import FieldPathError, resolve
 from ingot.standalone.schema.goprint import quote
 from ingot.standalone.schema.node import Node
@@ -66,20 +68,31 @@ def _has_newline(text: str) -> bool:
 
 
 class Scope:
-    """A schema on the way down a CRD, for its rules. What has no type has no rules either."""
+    """A schema on the way down a CRD, for its rules. What has no type has no rules either.
 
-    def __init__(self, node: Node) -> None:
+    `times` is how many values of the schema an object can have, None when no limit above it says.
+    """
+
+    def __init__(self, node: Node, costs: Costs, times: int | None = 1) -> None:
         self.node = node
+        self.costs = costs
+        self.times = times
+
+    def _below(self, node: Node | None) -> "Scope | None":
+        if node is None:
+            return None
+        factor = max_children(self.node)
+        times = None if self.times is None or factor is None else self.times * factor
+        return Scope(node, self.costs, times)
 
     def field(self, name: str) -> "Scope | None":
-        below = seen_properties(self.node).get(name)
-        return Scope(below) if below else None
+        return self._below(seen_properties(self.node).get(name))
 
     def items(self) -> "Scope | None":
-        return Scope(self.node.items) if self.node.items else None
+        return self._below(self.node.items)
 
     def values(self) -> "Scope | None":
-        return Scope(self.node.values) if self.node.values else None
+        return self._below(self.node.values)
 
     def causes(self, path: str, uncorrelatable: str) -> list[Cause]:
         """What keeps the rules of this schema from being compiled.
@@ -94,12 +107,21 @@ class Scope:
         causes: list[Cause] = []
         for position, source in enumerate(self.node.rules):
             rule = Rule(source, self.node, kind)
-            causes += _compiled(rule, fields.index(f"{path}.{_KEY}", position), uncorrelatable)
+            place = fields.index(f"{path}.{_KEY}", position)
+            causes += self._cost(rule, place) + _compiled(rule, place, uncorrelatable)
         return causes
 
+    def _cost(self, rule: Rule, path: str) -> list[Cause]:
+        times = self.times if self.times is not None else MAX_REQUEST // (min_size(self.node) + 1)
+        cost, message = rule.max_cost(self.node) * times, rule.max_message_cost(self.node)
+        return self.costs.observe(f"{path}.rule", "rule", cost) + (
+            self.costs.observe(f"{path}.messageExpression", "messageExpression", message)
+        )
 
-def root(node: Node) -> Scope:
-    return Scope(replace(node, properties=with_meta(node.properties)))
+
+def root(node: Node, known: bool = False) -> Scope:
+    """The scope of a whole schema; `known` if it was accepted before, and may cost what it costs."""
+    return Scope(replace(node, properties=with_meta(node.properties)), Costs(known))
 
 
 def _compiled(rule: Rule, path: str, uncorrelatable: str) -> list[Cause]:

@@ -62,7 +62,10 @@ def presence(spec: Object) -> list[Cause]:
 
 
 def check(schema: Object, path: str, status: bool, old: Object | None) -> list[Cause]:
-    """What is wrong with the schema of whole objects; `status` tells whether they have that subresource."""
+    """What is wrong with the schema of whole objects; `status` tells whether they have that subresource.
+
+    `old` is the schema that the version had before, if it was there.
+    """
     fault = _unreadable(schema)
     if fault:
         return [fields.invalid(path, "", fault)]
@@ -73,9 +76,9 @@ def check(schema: Object, path: str, status: bool, old: Object | None) -> list[C
     if _can_be_structural(schema):
         faults = structural.check(schema, path) or crd_defaults.check(schema, path)
         causes += faults
-        scope = None if faults else crd_rules.root(build(schema))
+        scope = None if faults else crd_rules.root(build(schema), known=schema == old)
     found, rules = _check(schema, path, _Context(rules=scope), root=True)
-    return causes + found + rules
+    return causes + found + rules + (scope.costs.causes(path) if scope else [])
 
 
 def _unreadable(schema: Object) -> str:

@@ -31,7 +31,8 @@ def check(spec: Object, old: Object | None) -> list[Cause]:
         if faults:
             causes.append(fields.invalid(f"{path}.name", version.get("name") or "", ",".join(faults)))
         causes += _deprecation(version, path)
-        causes += _parts({key: version.get(key) for key in own}, path, _has_status(version), old)
+        before = _schema(old, version.get("name"))
+        causes += _parts({key: version.get(key) for key in own}, path, _has_status(version), before)
     listed = fields.strings(version.get("name") or "" for version in versions)
     known = [version.get("name") for version in versions]
     if len(set(known)) != len(known):
@@ -50,19 +51,28 @@ def check(spec: Object, old: Object | None) -> list[Cause]:
 def check_shared(spec: Object, old: Object | None) -> list[Cause]:
     """What is wrong with the parts that all versions share."""
     parts = {key: shared(spec, key) for key in _SHARED}
-    status = any(_has_status(version) for version in spec.get("versions") or ())
-    return _parts(parts, "spec", status, old, "validation")
+    versions = spec.get("versions") or ()
+    status = any(_has_status(version) for version in versions)
+    before = _schema(old, versions[0].get("name")) if versions else None
+    return _parts(parts, "spec", status, before, "validation")
+
+
+def _schema(spec: Object | None, name: str | None) -> Object | None:
+    """The schema of a version, if there is such a version."""
+    versions = (spec or {}).get("versions") or ()
+    found: Object = next((version for version in versions if version.get("name") == name), {})
+    return (found.get("schema") or {}).get("openAPIV3Schema")
 
 
 def _has_status(version: Object) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
 
 
-def _parts(parts: Object, path: str, status: bool, old: Object | None, schema_key: str = "schema") -> list[Cause]:
+def _parts(parts: Object, path: str, status: bool, before: Object | None, schema_key: str = "schema") -> list[Cause]:
     schema = (parts.get("schema") or {}).get("openAPIV3Schema")
     causes: list[Cause] = []
     if schema is not None:
-        causes += crd_schema.check(schema, f"{path}.{schema_key}.openAPIV3Schema", status, old)
+        causes += crd_schema.check(schema, f"{path}.{schema_key}.openAPIV3Schema", status, before)
     causes += _subresources(parts.get("subresources") or {}, f"{path}.subresources")
     for position, column in enumerate(parts.get("additionalPrinterColumns") or ()):
         causes += _column(column, fields.index(f"{path}.additionalPrinterColumns", position))

@@ -61,6 +61,13 @@ class Rule:
             return
         self._message = message
 
+    def max_cost(self, node: Node) -> int:
+        """What one evaluation can cost at most."""
+        return self._program.max_cost(node) if self._program is not None else 0
+
+    def max_message_cost(self, node: Node) -> int:
+        return self._message.max_cost(node) if self._message is not None else 0
+
     def applies(self, old: Any) -> bool:
         """A rule about a change needs something that changed, unless it says that it does not."""
         return self._program is not None and (old is not None or not self.uses_old or self.optional_old)

@@ -11,6 +11,14 @@ from ingot.standalone.schema.cel.syntax import Call
 from ingot.standalone.schema.cel.values import NONE, Optional, kind_of
 from ingot.standalone.schema.cel.views import SIZED
 
+_LINEAR = frozenset(
+    {
+        *("@in", "_==_", "_!=_", "_+_", "contains", "matches", "find", "findAll", "indexOf", "lastIndexOf"),
+        *("replace", "split", "join", "isSorted", "sum", "min", "max", "lowerAscii", "upperAscii", "trim"),
+        *("sets.contains", "sets.intersects", "sets.equivalent"),
+    }
+)
+_SCALARS = ("bool", "int", "uint", "double", "timestamp", "duration")
 _Special = Callable[[list[Step]], Step]
 
 
@@ -20,6 +28,8 @@ def compile_call(expr: Call, scope: Scope, compile_part: Compile) -> Step:
     if special:
         return special(parts)
     function = _function(expr)
+    if expr.function in _LINEAR and any(part.type.name not in _SCALARS for part in expr.parts()):
+        return _paid(parts, function)
     if len(parts) == 2:
         one, other = parts
         return lambda run: function(one(run), other(run))
@@ -27,6 +37,23 @@ def compile_call(expr: Call, scope: Scope, compile_part: Compile) -> Step:
         only = parts[0]
         return lambda run: function(only(run))
     return lambda run: function(*[part(run) for part in parts])
+
+
+def _paid(parts: list[Step], function: Callable[..., Any]) -> Step:
+    """A call whose work grows with its arguments: it is paid for by their sizes, as the turns of a loop are."""
+
+    def step(run: Run) -> Any:
+        values = [part(run) for part in parts]
+        run.pay(sum(_work(value) for value in values))
+        return function(*values)
+
+    return step
+
+
+def _work(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return len(value) // 10
+    return len(value) if isinstance(value, SIZED) else 0
 
 
 def _function(expr: Call) -> Callable[..., Any]:

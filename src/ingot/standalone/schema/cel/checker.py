@@ -151,6 +151,7 @@ class _Checker:
         for arg in expr.args:
             if not self.bindings.assignable(arg.type, BOOL):
                 self.issue(arg, f"expected type 'bool' but found '{self.bindings.resolve(arg.type)}'")
+        expr.overloads = FUNCTIONS[expr.function]
         return BOOL
 
     def resolve(self, expr: Call, overloads: list[Overload]) -> Type:
@@ -162,6 +163,7 @@ class _Checker:
             outcome, *wanted = self.bindings.instantiate((overload.result, *overload.args))
             if not self.bindings.all_assignable(given, tuple(wanted)):
                 continue
+            expr.overloads.append(overload)
             found = self.bindings.resolve(outcome)
             if result is None:
                 result = found

@@ -6,6 +6,7 @@ from typing import Any
 from ingot.standalone.schema.cel import conversions
 from ingot.standalone.schema.cel.calls import compile_call
 from ingot.standalone.schema.cel.checker import check
+from ingot.standalone.schema.cel.estimate import estimate
 from ingot.standalone.schema.cel.faults import CelError, CompileError, Issue, ProgramError, no_overload
 from ingot.standalone.schema.cel.loops import compile_loop, compile_opening
 from ingot.standalone.schema.cel.parser import parse
@@ -26,6 +27,7 @@ from ingot.standalone.schema.cel.types import Type
 from ingot.standalone.schema.cel.values import MISSING, NONE, Optional, UInt, kind_of
 from ingot.standalone.schema.cel.views import MapView, find
 from ingot.standalone.schema.goregex import PatternError, UnsupportedPattern
+from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.patterns import pattern
 
 _LITERAL_CHECKS: dict[str, Callable[[str], Any]] = {
@@ -51,7 +53,12 @@ class Program:
             raise CompileError(source, issues)
         _check_searches(expr)
         self.names = _names(expr)
+        self._expr = expr
         self._step = _compile(expr, {name: name for name in variables})
+
+    def max_cost(self, node: Node) -> int:
+        """What the expression can cost at most, about values of a schema."""
+        return estimate(self._expr, node)
 
     def run(self, variables: dict[str, Any], budget: int) -> tuple[Any, int]:
         """(the value, what is left of the budget). Raises CelError and CostExceeded."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ingot.standalone.schema.cel.declarations import Overload
 from ingot.standalone.schema.cel.types import DYN, Type
 
 LoopKind = Literal["all", "exists", "exists_one", "map", "filter"]
@@ -49,6 +50,8 @@ class Call(Expr):
     function: str
     target: Expr | None
     args: list[Expr]
+    # The ways to call the function that fit the arguments; known once the expression is checked.
+    overloads: list[Overload] = field(default_factory=list, init=False)
 
     def parts(self) -> list[Expr]:
         return [*([self.target] if self.target else []), *self.args]

@@ -151,7 +151,31 @@ def total(items: Iterable[Any]) -> Any:
 
 
 def _within(one: Any, other: Any) -> bool:
-    return all(operators.contains(item, one) for item in other)
+    """Whether the one list has all that is in the other."""
+    known = {_identity(item) for item in one}
+    if _COMPOUND in known:
+        return all(operators.contains(item, one) for item in other)
+    return all(_identity(item) in known for item in other)
+
+
+def _common(one: Any, other: Any) -> bool:
+    known = {_identity(item) for item in one}
+    if _COMPOUND in known:
+        return any(operators.contains(item, one) for item in other)
+    return any(_identity(item) in known for item in other)
+
+
+_COMPOUND = ("compound",)
+
+
+def _identity(value: Any) -> Any:
+    """Equal for equal scalars: numbers by their value, whatever their type, and true is no number."""
+    if isinstance(value, bool):
+        return (bool, value)
+    kind = kind_of(value)
+    if kind in ("list", "map", "unknown"):
+        return _COMPOUND
+    return value if kind in ("int", "uint", "double") else (kind, value)
 
 
 def _part(read: Callable[[Any], int], of_duration: int = 0) -> Callable[..., int]:
@@ -199,7 +223,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": total,
     "sets.contains": _within,
     "sets.equivalent": lambda one, other: _within(one, other) and _within(other, one),
-    "sets.intersects": lambda one, other: any(operators.contains(item, one) for item in other),
+    "sets.intersects": _common,
     "getFullYear": _part(lambda moment: moment.year),
     "getMonth": _part(lambda moment: moment.month - 1),
     "getDayOfYear": _part(lambda moment: moment.timetuple().tm_yday - 1),
