@@ -41,6 +41,13 @@ def admit(key: str, new: Object, old: Object | None, lookup: Lookup) -> None:
         _resize(new, old, lookup)
 
 
+def _namespace(namespace: Object, _: Lookup) -> None:
+    """A new namespace is held by its contents."""
+    finalizers = namespace["spec"].setdefault("finalizers", [])
+    if "kubernetes" not in finalizers:
+        finalizers.append("kubernetes")
+
+
 def _pod(pod: Object, lookup: Lookup) -> None:
     _priority(pod, lookup)
     spec = pod["spec"]
@@ -132,6 +139,7 @@ def _service(service: Object, lookup: Lookup) -> None:
 
 
 _ON_CREATE: dict[str, Callable[[Object, Lookup], None]] = {
+    "namespaces": _namespace,
     "pods": _pod,
     "persistentvolumeclaims": _claim,
     "services": _service,

@@ -3,6 +3,7 @@
 from ingot.api import registry
 from ingot.api.object import Object, name_of
 from ingot.api.status import already_exists, bad_request
+from ingot.standalone.builtin import admission
 from ingot.standalone.objects import intake
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
@@ -29,12 +30,13 @@ async def insert(world: World, call: Call, obj: Object, managed: list[Object] | 
         managed = served.fields(call.subresource).update(None, obj, call.manager, call.timestamp)
     intake.baptize(obj)
     meta["creationTimestamp"] = call.timestamp
-    if managed:
-        meta["managedFields"] = managed
+    intake.manage(obj, managed)
     world.check_namespace(call)
     if "status" in definition.subresources and definition.key not in STATUS_ON_CREATE:
         obj.pop("status", None)
         definition.default(obj)
+    if not definition.custom:
+        admission.admit(definition.key, obj, None, world.lookup)
     if definition.custom or definition.has_generation:
         meta["generation"] = 1
     intake.check(call, obj, None)

@@ -6,7 +6,9 @@ import uuid
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import bad_request, invalid
-from ingot.standalone.builtin.decode import decode_error
+from ingot.standalone.builtin import schemas
+from ingot.standalone.builtin.canonical import canonical
+from ingot.standalone.builtin.decode import decode_error, read_error
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
 
@@ -43,14 +45,29 @@ def take(call: Call, body: Body) -> Object:
 def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
     """Checks the types of a Kubernetes kind, deals with unknown fields and fills in defaults."""
     served, definition = call.served, call.served.definition
-    if not definition.custom and (problem := decode_error(definition, obj, served.version.name)):
+    problem = _metadata_fault(call, obj) if definition.custom else decode_error(definition, obj, served.version.name)
+    if problem:
         raise bad_request(problem)
     if unknown := served.schema.unknown(obj):
         served.schema.prune(obj)
     _tell(call, [f'duplicate field "{name}"' for name in duplicates] + [f'unknown field "{path}"' for path in unknown])
+    reset = obj["metadata"].get("managedFields") == []
     if definition.custom:
+        canonical(schemas.resolved(schemas.OBJECT_META), obj["metadata"])
         served.schema.default(obj)
     definition.default(obj)
+    if reset and not definition.custom:
+        # The one form drops an empty list, but this one says that nobody manages anything any more.
+        obj["metadata"]["managedFields"] = []
+
+
+def _metadata_fault(call: Call, obj: Object) -> str | None:
+    """What is wrong with the types in a custom resource's metadata; all else is for its schema to say."""
+    fault = read_error(schemas.resolved(schemas.OBJECT_META), obj["metadata"])
+    if fault is None:
+        return None
+    kind = call.served.definition.kind
+    return f'{kind} in version "{call.served.version.name}" cannot be handled as a {kind}: {fault}'
 
 
 def _tell(call: Call, faults: list[str]) -> None:
@@ -84,11 +101,22 @@ def place(call: Call, obj: Object) -> None:
     else:
         meta.pop("namespace", None)
     if call.name:
-        if name_of(obj) not in ("", call.name):
+        if not name_of(obj):
+            raise bad_request(
+                f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+            )
+        if name_of(obj) != call.name:
             raise bad_request(
                 f"the name of the object ({name_of(obj)}) does not match the name on the URL ({call.name})"
             )
-        meta["name"] = call.name
+
+
+def manage(obj: Object, managed: list[Object]) -> None:
+    """Gives the object its managed fields, or takes away what the request said of them."""
+    if managed:
+        obj["metadata"]["managedFields"] = managed
+    else:
+        obj["metadata"].pop("managedFields", None)
 
 
 def baptize(obj: Object) -> None:

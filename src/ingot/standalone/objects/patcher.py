@@ -3,12 +3,15 @@
 from typing import Any
 
 from ingot.api.object import Object
-from ingot.api.status import ApiError, bad_request, not_found
+from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found
+from ingot.standalone.access.quote import quote
+from ingot.standalone.builtin.decode import read_error
 from ingot.standalone.objects import creator, intake, updater
 from ingot.standalone.objects.body import Body, decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import apply, json_patch, merge_patch, strategic
+from ingot.standalone.store.store import encode
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -33,10 +36,19 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         new = _patched(call, media, old, body.value)
         if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
             raise bad_request("the patch leaves no object with metadata")
+        _check_types(call, new)
         intake.shape(call, new, body.duplicates)
         return new
 
     return await updater.change(world, call, make), False
+
+
+def _check_types(call: Call, new: Object) -> None:
+    """A patch that leaves a Kubernetes kind with a wrong type is the patch's fault, and told so."""
+    served = call.served
+    if not served.definition.custom and (fault := read_error(served.version.schema, new)):
+        shown = encode(new).decode()
+        raise invalid("", "", "", [Cause("patch", f"Invalid value: {quote(shown)}: {fault}")])
 
 
 def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Any:

@@ -1,15 +1,16 @@
 """Changing an object: the one way that replace, patch, apply and every subresource go."""
 
 from collections.abc import Callable
-from copy import deepcopy
 
 from ingot.api import registry
 from ingot.api.object import Object, name_of
 from ingot.api.status import MODIFIED, Cause, conflict, invalid, not_found
+from ingot.standalone.builtin import admission
 from ingot.standalone.objects import creator, intake
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import entries
+from ingot.standalone.patch.values import copy
 from ingot.standalone.store.history import Entry
 
 # From the object as it is to the object as it should be; the argument is the function's to keep or to change.
@@ -41,13 +42,15 @@ async def change(world: World, call: Call, make: Make, apply: bool = False) -> O
     if entry is None:
         raise not_found(definition.group, definition.plural, call.name)
     old = served.read(entry)
-    new = make(deepcopy(old))
+    new = make(copy(old))
     _check_preconditions(call, new, old)
     if definition.custom:
         new = registry.admit(new, old, "UPDATE")
     if not apply:
-        _manage(new, served.fields(call.subresource).update(old, new, call.manager, call.timestamp))
+        intake.manage(new, served.fields(call.subresource).update(old, new, call.manager, call.timestamp))
     new = _prepare(call, new, old)
+    if not definition.custom:
+        admission.admit(definition.key, new, old, world.lookup)
     if _same(new, old):
         await world.store.settled()
         return old
@@ -66,13 +69,6 @@ async def _store(world: World, call: Call, new: Object, entry: Entry) -> Object:
         return new
     stored = intake.in_front(served.to_storage(new))
     return served.read(await world.store.put(definition.key, entry.namespace, entry.name, stored))
-
-
-def _manage(obj: Object, managed: list[Object]) -> None:
-    if managed:
-        obj["metadata"]["managedFields"] = managed
-    else:
-        obj["metadata"].pop("managedFields", None)
 
 
 def _check_preconditions(call: Call, new: Object, old: Object) -> None:

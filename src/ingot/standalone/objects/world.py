@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError, forbidden, not_found
+from ingot.standalone.builtin.admission import Lookup
 from ingot.standalone.objects.call import Call
 from ingot.standalone.resources.catalog import Catalog
 from ingot.standalone.store.store import Store, decode
@@ -15,11 +16,12 @@ Guard = Callable[[Call, Object, Object | None], None]
 
 @dataclass(slots=True)
 class World:
-    """The objects, the kinds and the guards of one API server."""
+    """The objects, the kinds and the guards of one API server; `lookup` is the store as admission sees it."""
 
     store: Store
     catalog: Catalog
     guards: dict[str, Guard]
+    lookup: Lookup
 
     def guard(self, call: Call, new: Object, old: Object | None) -> None:
         if check := self.guards.get(call.served.definition.key):

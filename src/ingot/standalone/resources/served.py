@@ -8,6 +8,7 @@ from ingot.api import registry
 from ingot.api.object import Object, split_api_version
 from ingot.api.status import Cause
 from ingot.standalone.builtin import meta
+from ingot.standalone.builtin.canonical import canonical
 from ingot.standalone.patch import resets
 from ingot.standalone.patch.managers import FieldManager
 from ingot.standalone.patch.typed import TypedSchema
@@ -42,7 +43,14 @@ class Served:
 
     @cached_property
     def typed(self) -> TypedSchema:
-        return TypedSchema(self.version.schema)
+        return self._typed(self.version)
+
+    def _typed(self, version: Version) -> TypedSchema:
+        zero: Object = {}
+        if not self.definition.custom:
+            # What Kubernetes' typed memory holds before anything is set is nobody's field.
+            canonical(version.schema, zero)
+        return TypedSchema(version.schema, zero)
 
     def fields(self, subresource: str = "") -> FieldManager:
         """The keeper of managed fields for requests in this version."""
@@ -54,7 +62,7 @@ class Served:
     def _field_manager(self, subresource: str) -> FieldManager:
         definition = self.definition
         schemas = {
-            definition.api_version(version.name): TypedSchema(version.schema)
+            definition.api_version(version.name): self._typed(version)
             for version in definition.versions.values()
             if version.name != self.version.name
         }

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 MAX_CHANGES = 10_000
 MAX_BYTES = 32 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One object at rest. `value` is its JSON in the stored version."""
 
     namespace: str

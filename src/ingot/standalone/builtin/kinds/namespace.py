@@ -14,11 +14,6 @@ def default(obj: Object) -> None:
     metadata = obj["metadata"]
     if name := metadata.get("name"):
         metadata.setdefault("labels", {})[NAME_LABEL] = name
-    # A new namespace is held by its contents; one that is on its way out has let go of this finalizer for good.
-    if not metadata.get("resourceVersion") and not metadata.get("deletionTimestamp"):
-        finalizers = obj["spec"].setdefault("finalizers", [])
-        if "kubernetes" not in finalizers:
-            finalizers.append("kubernetes")
     obj["status"].setdefault("phase", "Terminating" if metadata.get("deletionTimestamp") else "Active")
 
 
