@@ -23,11 +23,12 @@ async def create(world: World, call: Call, obj: Object) -> Object:
 async def insert(world: World, call: Call, obj: Object, managed: list[Object] | None) -> Object:
     """Creates; `managed` are the managed fields where server-side apply has made them, None to make them here."""
     served, definition = call.served, call.served.definition
-    if definition.custom:
-        obj = registry.admit(obj, None, "CREATE")
-    meta = obj["metadata"]
     if managed is None:
         managed = served.fields(call.subresource).update(None, obj, call.manager, call.timestamp)
+    if definition.custom:
+        # After the above: what admission fills in or rewrites is nobody's, as on a cluster.
+        obj = registry.admit(obj, None, "CREATE")
+    meta = obj["metadata"]
     intake.baptize(obj)
     meta["creationTimestamp"] = call.timestamp
     intake.manage(obj, managed)

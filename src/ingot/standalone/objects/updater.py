@@ -44,10 +44,10 @@ async def change(world: World, call: Call, make: Make, apply: bool = False) -> O
     old = served.read(entry)
     new = make(copy(old))
     _check_preconditions(call, new, old)
-    if definition.custom:
-        new = registry.admit(new, old, "UPDATE")
     if not apply:
         intake.manage(new, served.fields(call.subresource).update(old, new, call.manager, call.timestamp))
+    if definition.custom:
+        new = registry.admit(new, old, "UPDATE")
     new = _prepare(call, new, old)
     if not definition.custom:
         admission.admit(definition.key, new, old, world.lookup)
