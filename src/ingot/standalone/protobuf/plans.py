@@ -54,7 +54,7 @@ def _field(name: str, schema: Object, keep: bool) -> Field:
     if isinstance(schema.get("additionalProperties"), dict):
         return Mapping(name, _type(schema["additionalProperties"]))
     full = schemas.name_of(schema)
-    if full in SPECIAL or full in _EITHER:
+    if full in SPECIAL or full in EITHER:
         # Those are empty only where that says something.
         return Single(name, _type(schema), True)
     if schema.get("type") == "object":
@@ -65,7 +65,7 @@ def _field(name: str, schema: Object, keep: bool) -> Field:
 def _type(schema: Object) -> Type:
     """The type of a field's value, of a list's item or of a map's."""
     full = schemas.name_of(schema)
-    if full in _EITHER:
+    if full in EITHER:
         return _either(full)
     if full not in SPECIAL:
         if schema.get("type") == "array":
@@ -85,7 +85,7 @@ def _wrapped(item: Type) -> Type:
 @cache
 def _either(name: str) -> Type:
     """A schema, or something else in its place: in JSON that thing itself, on the wire a message of both."""
-    fields, choose = _EITHER[name]
+    fields, choose = EITHER[name]
     holder = Message(_short(name))
     holder.fields = fields()
     return Type(BYTES, partial(_chosen, holder, choose))
@@ -116,7 +116,7 @@ def _schema_first(found: Object) -> Any:
     return found.get("schema", "allows" in found)
 
 
-_EITHER: dict[str, tuple[Callable[[], dict[int, Field]], Callable[[Object], Any]]] = {
+EITHER: dict[str, tuple[Callable[[], dict[int, Field]], Callable[[Object], Any]]] = {
     f"{_CUSTOMS}.JSONSchemaPropsOrArray": (_schema_or_schemas, _list_first),
     f"{_CUSTOMS}.JSONSchemaPropsOrStringArray": (_schema_or_strings, _list_first),
     f"{_CUSTOMS}.JSONSchemaPropsOrBool": (_bool_or_schema, _schema_first),
