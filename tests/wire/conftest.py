@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Generator
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -121,6 +122,14 @@ def case(talker: Talker, namespace: str, transcript: Transcript) -> Conversation
 async def http(client: Client, transcript: Transcript) -> AsyncIterator[Exchange]:
     async with aiohttp.ClientSession() as session:
         yield Exchange(session, client.transport.config, transcript)
+
+
+@pytest.fixture
+async def anonymous(client: Client, transcript: Transcript) -> AsyncIterator[Exchange]:
+    """HTTP without a name of its own: the case gives one, or none."""
+    config = replace(client.transport.config, token=None, certificate=None, key=None)
+    async with aiohttp.ClientSession() as session:
+        yield Exchange(session, config, transcript)
 
 
 @pytest.fixture

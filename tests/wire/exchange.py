@@ -47,19 +47,27 @@ class Exchange:
         *,
         headers: Mapping[str, str] | None = None,
         view: Callable[[Any], Any] = lambda body: body,
+        record: str = "",
+        raw: bool = False,
         **query: str,
     ) -> Answer:
-        """`body` is sent as it is if it is bytes or text, else as JSON. `view` picks what is written down of the
-        answer's body, where most of it is of no concern. An underscore in front of a query's name is dropped."""
+        """Sends `body` as it is if it is bytes or text, else as JSON.
+
+        `view` picks what is written down of the answer's body, where most of it is of no concern; `record` is what
+        is written down of the request, where its path is another with every run. With `raw` a JSON body stays text.
+        An underscore in front of a query's name is dropped.
+        """
         data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else _json(body)
         target = path + _query(query)
         async with self._session.request(
             method, self._url(target), data=data, timeout=SECONDS, **self._arguments(headers, data)
         ) as response:
             text = (await response.read()).decode()
-            answer = Answer(response.status, _telling(response), _decoded(text))
+            answer = Answer(response.status, _telling(response), text if raw else _decoded(text))
         shown: dict[str, Any] = {"status": answer.status, "headers": answer.headers, "body": view(answer.body)}
-        self._transcript.add(f"{method} {target}", {key: value for key, value in shown.items() if value != {}})
+        self._transcript.add(
+            record or f"{method} {target}", {key: value for key, value in shown.items() if value != {}}
+        )
         return answer
 
     async def get(self, path: str, **options: Any) -> Answer:
@@ -67,18 +75,18 @@ class Exchange:
 
     @asynccontextmanager
     async def watch(
-        self, path: str, *, headers: Mapping[str, str] | None = None, **query: str
+        self, path: str, *, headers: Mapping[str, str] | None = None, record: str = "", **query: str
     ) -> AsyncIterator[AsyncIterator[Any]]:
-        """The events of a watch, each written down when it is taken; the last one where the server ends it."""
+        """The events of a watch, each written down when it is taken."""
         target = path + _query({"watch": "true", **query})
         async with self._session.get(self._url(target), timeout=SECONDS, **self._arguments(headers, None)) as response:
             assert response.status == 200, await response.text()
-            yield self._events(target, response)
+            yield self._events(record or f"GET {target}", response)
 
-    async def _events(self, target: str, response: aiohttp.ClientResponse) -> AsyncIterator[Any]:
+    async def _events(self, request: str, response: aiohttp.ClientResponse) -> AsyncIterator[Any]:
         async for line in response.content:
             event = json.loads(line)
-            self._transcript.add(f"GET {target}", event)
+            self._transcript.add(request, event)
             yield event
 
     def _url(self, target: str) -> URL:

@@ -7,6 +7,7 @@ first version of an object. The revision of a list is only `<revision>`, for oth
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import Any
 
 UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -22,6 +23,7 @@ REPLACED = (
     (re.compile(r"(too old resource version: <revision>) \(\d+\)"), r"\1 (<revision>)"),
     (re.compile(r"(Too large resource version: )\d+(, current: )\d+"), r"\1<revision>\2<revision>"),
 )
+AGE = re.compile(r"(?<![\w.-])\d+[smhd](\d+[smh])?(?![\w.-])")
 AGE_COLUMNS = ("Age", "Last Seen", "First Seen")
 
 
@@ -76,15 +78,17 @@ class Normal:
         return f"{self.text(' '.join(filter(None, head)))}: {' '.join(owned)}"
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:
-        names = [column["name"] for column in table["columnDefinitions"]]
-        rows = []
-        for row in table["rows"]:
-            cells = [
-                "<age>" if name in AGE_COLUMNS else self(cell) for name, cell in zip(names, row["cells"], strict=False)
-            ]
-            rows.append({**{key: self(value) for key, value in row.items()}, "cells": cells})
-        rest = {key: self._field(key, value, table) for key, value in sorted(table.items()) if key != "rows"}
-        return {**rest, "rows": rows}
+        # In a watch only the first table names its columns.
+        names = [column["name"] for column in table["columnDefinitions"] or ()]
+        plain = {key: self._field(key, table[key], table) for key in sorted(table) if key != "rows"}
+        return {**plain, "rows": [self._row(row, names) for row in table["rows"]]}
+
+    def _row(self, row: dict[str, Any], names: list[str]) -> dict[str, Any]:
+        cells = [
+            "<age>" if name in AGE_COLUMNS or (not names and AGE.fullmatch(str(cell))) else self(cell)
+            for name, cell in zip_longest(names, row["cells"])
+        ]
+        return {**{key: self(row[key]) for key in sorted(row)}, "cells": cells}
 
 
 def paths(fields: dict[str, Any], prefix: str = "") -> list[str]:
@@ -101,5 +105,4 @@ def paths(fields: dict[str, Any], prefix: str = "") -> list[str]:
 
 def lines(text: str) -> list[str]:
     """Text for people, line by line, without ages and without the padding that their width makes."""
-    without_age = re.sub(r"(?<![\w.-])\d+[smhd](\d+[smh])?(?![\w.-])", "<age>", text)
-    return [re.sub(r" {3,}", "   ", line.rstrip()) for line in without_age.splitlines()]
+    return [re.sub(r" {3,}", "   ", line.rstrip()) for line in AGE.sub("<age>", text).splitlines()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from wire.normal import lines
 from wire.transcript import Transcript
 
 SECONDS = 30.0
+PAUSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,26 @@ class Terminal:
         told = {"code": output.code, "out": lines(view(output.out)), "err": lines(output.err)}
         self._transcript.add(f"kubectl {command}", {name: value for name, value in told.items() if value})
         return output
+
+    async def until(self, command: str, holds: Callable[[Output], bool]) -> Output:
+        """Types a command until something holds of what it does; only that is written down."""
+        async with asyncio.timeout(SECONDS):
+            while not holds(await self._kubectl(*shlex.split(command))):
+                await asyncio.sleep(PAUSE)
+        return await self(command)
+
+    @asynccontextmanager
+    async def following(self, command: str) -> AsyncIterator[Callable[[], Awaitable[str]]]:
+        """The lines that a command prints while it goes on, each written down when it is asked for."""
+        async with self._kubectl.following(*shlex.split(command)) as stream:
+
+            async def printed() -> str:
+                async with asyncio.timeout(SECONDS):
+                    line = (await stream.readline()).decode()
+                self._transcript.add(f"kubectl {command}", lines(line))
+                return line
+
+            yield printed
 
 
 def as_list(objects: Any) -> Any:

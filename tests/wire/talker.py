@@ -52,7 +52,6 @@ class Refused(Exception):
         self.reason = reason
         self.complaints = tuple(sorted(complaint.partition("\n")[0] for complaint in complaints))
 
-
     def told(self) -> Object:
         """The form in which a refusal is written down."""
         return {"refused": self.reason, "complaints": builtins.list(self.complaints)}
@@ -164,14 +163,17 @@ class Conversation:
                     await asyncio.sleep(PAUSE)
         self._transcript.add(f"gone {resource.qualified} {name}", None)
 
-    async def refuses(self, resource: Resource, obj: Object) -> None:
-        """Returns as soon as such an object is refused, which may be some moments after its kind was changed."""
+    async def settled(self, resource: Resource, obj: Object, holds: Callable[[Object], bool]) -> None:
+        """Returns as soon as something holds of the object if it were created; nothing is written down."""
         async with asyncio.timeout(SECONDS):
-            with pytest.raises(Refused) as caught:
-                while True:
-                    await self.talker.create(resource, obj, dry_run=True)
-                    await asyncio.sleep(PAUSE)
-        self._transcript.add(f"create {resource.qualified}", caught.value.told())
+            while True:
+                try:
+                    found = await self.talker.create(resource, obj, dry_run=True)
+                except Refused as refused:
+                    found = refused.told()
+                if holds(found):
+                    return
+                await asyncio.sleep(PAUSE)
 
     @asynccontextmanager
     async def watch(self, resource: Resource, **selection: Unpack[Selection]) -> AsyncIterator[AsyncIterator[Event]]:

@@ -183,7 +183,10 @@ async def test_a_stricter_schema_spares_what_does_not_change(case: Conversation,
     strict["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"]["maximum"] = 5
     crd = await client.get(CRDS, f"gadgets.{resource.group}")
     await client.replace(CRDS, {**crd, "spec": {**crd["spec"], "versions": [strict]}})
-    await case.refuses(resource, gadget(resource, "two", size=9))
+    large = gadget(resource, "two", size=9)
+    await case.settled(resource, large, lambda found: "refused" in found)
+    with refused("Invalid"):
+        await case.create(resource, large)
     kept = await case.patch(resource, "one", {"spec": {"label": "abc"}})
     assert kept["spec"]["size"] == 9
     with refused("Invalid"):
