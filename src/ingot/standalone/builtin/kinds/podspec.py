@@ -67,7 +67,8 @@ def _network(spec: Object) -> list[Cause]:
 def _policies(spec: Object) -> list[Cause]:
     causes = fields.one_of("spec.restartPolicy", spec["restartPolicy"], _RESTART)
     causes += fields.one_of("spec.dnsPolicy", spec["dnsPolicy"], _DNS)
-    causes += fields.one_of("spec.preemptionPolicy", spec["preemptionPolicy"], POLICIES)
+    if "preemptionPolicy" in spec:
+        causes += fields.one_of("spec.preemptionPolicy", spec["preemptionPolicy"], POLICIES)
     if spec["dnsPolicy"] == "None" and "dnsConfig" not in spec:
         causes.append(fields.required("spec.dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None"))
     elif spec["dnsPolicy"] == "None" and not spec["dnsConfig"].get("nameservers"):
