@@ -88,6 +88,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    if not value.replace("\n", "").replace("\t", "").isprintable():
+        # Some of these are line breaks to one parser and text to another.
+        return dumper.represent_scalar(TEXT, value, '"')
     standard = dumper.resolve(yaml.ScalarNode, value, (True, False))  # type: ignore[no-untyped-call]  # in its stubs
     plain = standard == TEXT and not _is_word(value)
     return dumper.represent_scalar(TEXT, value, "|" if "\n" in value else None if plain else '"')

@@ -84,6 +84,11 @@ def test_text_on_several_lines_is_a_block() -> None:
     assert to_yaml({"v": "one\n two\n"}) == "v: |\n  one\n   two\n"
 
 
+@pytest.mark.parametrize("value", ["\x85", "a\u2028b\n", "\x00", "\ud7ff\ufeff", "tab\tand\nline\n"])
+def test_text_that_cannot_be_seen_survives(value: str) -> None:
+    assert load(to_yaml({value: value})) == {value: value}
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
