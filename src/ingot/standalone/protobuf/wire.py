@@ -16,6 +16,8 @@ OVERFLOW = "proto: integer overflow"
 NEGATIVE_LENGTH = "proto: negative length found during unmarshaling"
 
 _UINT64 = (1 << 64) - 1
+# Numbers of fields are positive in 32 bits.
+_END_OF_NUMBERS = 1 << 31
 
 
 class WireError(ValueError):
@@ -29,12 +31,18 @@ def records(data: memoryview, message: str) -> Iterator[tuple[int, int, Value]]:
     """
     at, size = 0, len(data)
     while at < size:
-        tag, at = varint(data, at)
-        number, wire = signed(tag >> 3, 32), tag & 7
+        tag, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        legal = 0 < number < _END_OF_NUMBERS
+        if wire == BYTES and legal and at < size and data[at] < 0x80 and (end := at + 1 + data[at]) <= size:
+            # Nearly every record is like this: strings and messages of less than 128 bytes.
+            start, at = at + 1, end
+            yield number, wire, data[start:end]
+            continue
         if wire == END_GROUP:
             raise WireError(f"proto: {message}: wiretype end group for non-group")
-        if number <= 0:
-            raise WireError(f"proto: {message}: illegal tag {number} (wire type {tag})")
+        if not legal:
+            raise WireError(f"proto: {message}: illegal tag {signed(number, 32)} (wire type {tag})")
         if wire == GROUP:
             yield number, wire, data[at:at]
             at = _after_group(data, at)
@@ -79,13 +87,16 @@ def varint(data: memoryview, at: int) -> tuple[int, int]:
 def varints(data: memoryview) -> Iterator[int]:
     """Numbers that stand one after the other: the packed form of a list. Raises WireError."""
     at = 0
-    while at < len(data):
-        value, at = varint(data, at)
+    size = len(data)
+    while at < size:
+        value, at = (data[at], at + 1) if data[at] < 0x80 else varint(data, at)
         yield value
 
 
 def signed(value: int, bits: int) -> int:
     """The lowest bits of a number as two's complement."""
+    if value < 1 << (bits - 1):
+        return value
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
