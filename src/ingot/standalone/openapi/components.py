@@ -49,7 +49,8 @@ def components(kinds: list[tuple[Definition, Version]]) -> Object:
             made[name] = custom(definition, version)
             made[f"{name}List"] = custom_list(definition, version)
     for name in schemas.closure(roots):
-        made[name] = published(msgspec.json.decode(schemas.raw(name)))
+        # Text at once: all of them as dictionaries would take tens of times the room.
+        made[name] = msgspec.Raw(msgspec.json.encode(published(msgspec.json.decode(schemas.raw(name)))))
     return dict(sorted(made.items()))
 
 

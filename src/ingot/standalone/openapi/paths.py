@@ -1,5 +1,7 @@
 """The paths of a kind: what can be done where, and with which parameters."""
 
+from functools import cache
+
 from ingot.api.object import Object
 from ingot.standalone.openapi.components import (
     DELETE_OPTIONS,
@@ -162,6 +164,7 @@ def _path(kind: _Kind, verbs: list[str], names: list[str], namespaced: bool, sub
     return made
 
 
+@cache
 def _parameter(name: str, where: str) -> Object:
     kind, description = _PARAMETERS[name]
     made: Object = {"name": name, "in": where, "description": description}
