@@ -29,16 +29,15 @@ def decode(raw: bytes) -> Object:
         api_version, kind, content = _open(raw)
     except WireError as error:
         raise bad_request(f"the object provided is unrecognized: {error}") from error
-    version = split_api_version(api_version)[1]
-    refusal = f'{kind} in version "{version}" cannot be handled as a {kind}'
     name = schema_name(api_version, kind)
     if name is None:
-        raise bad_request(f'{refusal}: no kind "{kind}" is registered for version "{api_version}"')
+        raise bad_request(f'no kind "{kind}" is registered for version "{api_version}"')
     obj: Object = {"kind": kind, "apiVersion": api_version}
     try:
         message(name).fill(obj, content, 0)
     except WireError as error:
-        raise bad_request(f"{refusal}: {error}") from error
+        version = split_api_version(api_version)[1]
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from error
     return obj
 
 
