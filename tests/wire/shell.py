@@ -87,8 +87,10 @@ class Terminal:
     async def until(self, command: str, holds: Callable[[Output], bool]) -> Output:
         """Types a command until something holds of what it does; only that is written down."""
         async with asyncio.timeout(SECONDS):
-            while not holds(await self._kubectl(*shlex.split(command))):
+            output = await self._kubectl(*shlex.split(command))
+            while not holds(output):
                 await asyncio.sleep(PAUSE)
+                output = await self._kubectl(*shlex.split(command))
         return await self(command)
 
     @asynccontextmanager

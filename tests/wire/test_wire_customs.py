@@ -132,7 +132,8 @@ async def test_a_strategic_patch_is_not_for_custom_kinds(case: Conversation, cli
 async def test_fields_that_the_definition_selects_by(case: Conversation, client: Client) -> None:
     fields = [{"jsonPath": ".spec.colour"}, {"jsonPath": ".spec.size"}]
     resource = await served(client, case.namespace, version(selectableFields=fields))
-    for name, spec in {"a": {}, "b": {"colour": "blue"}, "c": {"colour": "blue", "size": 7}}.items():
+    specs: dict[str, Object] = {"a": {}, "b": {"colour": "blue"}, "c": {"colour": "blue", "size": 7}}
+    for name, spec in specs.items():
         await case.create(resource, gadget(resource, name, **spec))
     assert await case.names(resource, fields="spec.colour=blue") == ["b", "c"]
     assert await case.names(resource, fields="spec.colour=blue,spec.size!=3") == ["c"]

@@ -237,7 +237,7 @@ async def test_a_user_may_ask_what_they_may_do(anonymous: Exchange, robot: Mappi
 
 
 async def test_rules_of_a_user_are_listed(anonymous: Exchange, robot: Mapping[str, str], namespace: str) -> None:
-    def of_the_role(body: Object) -> object:
+    def of_the_role(body: Object) -> list[Object]:
         rules = body["status"]["resourceRules"]
         return sorted((rule for rule in rules if "selfsubjectreviews" not in rule["resources"]), key=str)
 

@@ -1,6 +1,7 @@
 """Bodies that are wrong in every way that a body can be wrong."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,7 @@ async def test_wrong_types_in_a_pod_are_told_by_field(http: Exchange, namespace:
 async def test_wrong_types_in_a_custom_kind_are_told_by_field(http: Exchange, client: Client, namespace: str) -> None:
     resource = await served(client, namespace)
     good = gadget(resource, "one")
-    for change in (
+    changes: list[Any] = [
         {"spec": []},
         {"spec": None},
         {"spec": {"colour": 1}},
@@ -108,7 +109,8 @@ async def test_wrong_types_in_a_custom_kind_are_told_by_field(http: Exchange, cl
         {"spec": {"colour": "red", "tags": [1]}},
         {"metadata": {"name": "one", "labels": {"a": 1}}},
         {"metadata": []},
-    ):
+    ]
+    for change in changes:
         answer = await http.send("POST", resource.path(namespace), {**good, **change}, dryRun="All")
         assert answer.status in (201, 400, 422, 500), change
 

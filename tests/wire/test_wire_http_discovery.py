@@ -119,7 +119,7 @@ async def test_discovery_comes_in_one_document(http: Exchange) -> None:
 
 async def test_one_document_says_the_same_of_each_resource(http: Exchange) -> None:
     def leases(body: Any) -> Any:
-        return [each for each in body["items"] if each["metadata"]["name"] == "coordination.k8s.io"][0]["versions"]
+        return next(each for each in body["items"] if each["metadata"]["name"] == "coordination.k8s.io")["versions"]
 
     def pods(body: Any) -> Any:
         found = body["items"][0]["versions"][0]["resources"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ingot.api.object import Object
 from ingot.kube.client import Client
 from wire.customs import gadget, served, version
 from wire.exchange import Exchange
@@ -50,7 +51,7 @@ async def test_a_table_includes_as_much_of_the_object_as_asked(http: Exchange, p
 
 
 async def test_tables_of_many_kinds(http: Exchange, client: Client, namespace: str) -> None:
-    service = {"metadata": {"name": "one"}, "spec": {"clusterIP": "None", "ports": [{"port": 80}]}}
+    service: Object = {"metadata": {"name": "one"}, "spec": {"clusterIP": "None", "ports": [{"port": 80}]}}
     for resource, obj in (
         (PODS, pod("one", nodeName="node-1")),
         (CLAIMS, claim("one")),

@@ -63,9 +63,7 @@ async def test_a_namespace_goes_with_all_it_holds(http: Exchange, client: Client
     await holds(client, namespace, "Some content in the namespace has finalizers remaining: wire.test/a in 1 resource")
     await http.get(path)
     await client.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": None}}, namespace)
-    async with asyncio.timeout(30):
-        while (await client.call("GET", "/api/v1/namespaces", params=only(namespace)))["items"]:
-            await asyncio.sleep(0.05)
+    await gone(client, namespace)
     assert (await http.get(path)).status == 404
     assert (await http.get(CONFIG_MAPS.path(namespace))).body["items"] == []
 
@@ -80,5 +78,10 @@ async def holds(client: Client, namespace: str, message: str) -> None:
             await asyncio.sleep(0.05)
 
 
-def only(namespace: str) -> dict[str, str]:
-    return {"fieldSelector": f"metadata.name={namespace}"}
+async def gone(client: Client, namespace: str) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            found = await client.list(NAMESPACES, field_selector=f"metadata.name={namespace}")
+            if not found["items"]:
+                return
+            await asyncio.sleep(0.05)

@@ -1,6 +1,7 @@
 """Options of requests: dry runs, field validation, managers, preconditions, propagation."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -105,14 +106,15 @@ async def test_a_deletion_has_preconditions(http: Exchange, path: str) -> None:
 
 async def test_a_deletion_has_known_options_only(http: Exchange, path: str) -> None:
     await http.send("POST", path, config_map("one"))
-    for options in (
+    bad: list[Any] = [
         {"propagationPolicy": "Sideways"},
         {"propagationPolicy": "Orphan", "orphanDependents": True},
         {"gracePeriodSeconds": "soon"},
         {"dryRun": ["Some"]},
         {"preconditions": "text"},
         [],
-    ):
+    ]
+    for options in bad:
         answer = await http.send("DELETE", f"{path}/one", options)
         assert answer.status >= 400, options
     assert (await http.send("DELETE", f"{path}/one", propagationPolicy="Sideways")).status == 422

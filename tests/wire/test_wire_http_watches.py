@@ -13,7 +13,7 @@ from wire.kinds import CONFIG_MAPS, config_map
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-CASE = {"labelSelector": "of=case"}
+CASE: Any = {"labelSelector": "of=case"}
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ async def test_a_revision_that_is_too_old_is_gone(http: Exchange, client: Client
 
 
 async def test_initial_events_end_with_a_bookmark(http: Exchange, path: str) -> None:
-    query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    query: Any = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
     async with http.watch(path, **query, **CASE) as told:
         assert await taken(told, 3) == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
 
@@ -124,7 +124,7 @@ async def test_a_watch_tells_metadata_only(http: Exchange, path: str) -> None:
 
 
 async def test_bookmarks_come_only_when_asked_for(http: Exchange, path: str) -> None:
-    query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+    query: Any = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     async with http.watch(path, timeoutSeconds="1", **query, **CASE) as told, asyncio.timeout(20):
         kinds = [event["type"] async for event in told]
     assert kinds[:2] == ["ADDED", "ADDED"]

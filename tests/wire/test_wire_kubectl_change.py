@@ -19,7 +19,7 @@ async def test_apply_creates_configures_and_leaves_alone(terminal: Terminal) -> 
 
 
 async def test_apply_takes_several_documents(terminal: Terminal) -> None:
-    text = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: b}\n"
+    text = "---\n".join(f"kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {name}}}\n" for name in ("a", "b"))
     output = await terminal("apply -f -", stdin=text)
     assert output.out == "configmap/a created\nconfigmap/b created\n"
 

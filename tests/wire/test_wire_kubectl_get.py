@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingot.api.object import Object
 from ingot.kube.client import Client
 from wire.customs import gadget, served, version
 from wire.kinds import CLAIMS, CONFIG_MAPS, EVENTS, PODS, SECRETS, SERVICES, claim, config_map, pod
@@ -11,7 +12,10 @@ from wire.shell import Terminal
 @pytest.fixture(autouse=True)
 async def things(client: Client, namespace: str) -> None:
     """Some objects to look at."""
-    service = {"metadata": {"name": "web"}, "spec": {"clusterIP": "None", "ports": [{"port": 80, "name": "http"}]}}
+    service: Object = {
+        "metadata": {"name": "web"},
+        "spec": {"clusterIP": "None", "ports": [{"port": 80, "name": "http"}]},
+    }
     for resource, obj in (
         (CONFIG_MAPS, config_map("beta", {"of": "case"}, a="1", b="2")),
         (CONFIG_MAPS, config_map("alpha", {"of": "case"}, c="3")),

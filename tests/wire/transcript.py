@@ -34,10 +34,8 @@ class Transcript:
         self._steps.append(step)
         if self._recording:
             return
-        if at < len(self._recorded):
-            found = list(compare(self._recorded[at], step))
-        else:
-            found = [f"not recorded: {step}"]
+        recorded = self._recorded[at] if at < len(self._recorded) else None
+        found = compare(recorded, step) if recorded else [f"not recorded: {step}"]
         self.differences += [f"step {at + 1}, {step['request']}: {line}" for line in found]
 
     def finish(self) -> None:
