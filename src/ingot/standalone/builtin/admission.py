@@ -13,7 +13,7 @@ from ingot.api.status import forbidden
 from ingot.standalone.builtin import serviceips
 from ingot.standalone.builtin.kinds.claim import class_of
 from ingot.standalone.builtin.kinds.kind import nested
-from ingot.standalone.builtin.kinds.poddefaults import containers
+from ingot.standalone.builtin.kinds.poddefaults import containers, tolerate_lost_nodes
 from ingot.standalone.builtin.kinds.storageclass import is_default
 from ingot.standalone.builtin.quantity import Quantity
 
@@ -35,6 +35,8 @@ def admit(key: str, new: Object, old: Object | None, lookup: Lookup) -> None:
     """Completes an object of the storage key `key`, in place; `old` is None on create. Raises ApiError to refuse."""
     if old is None and key in _ON_CREATE:
         _ON_CREATE[key](new, lookup)
+    elif old is not None and key == "pods":
+        _changed_pod(new, old)
     elif old is not None and key == "services":
         serviceips.keep(new, old)
     elif old is not None and key == "persistentvolumeclaims":
@@ -60,6 +62,7 @@ def _pod(pod: Object, lookup: Lookup) -> None:
         raise forbidden("", "pods", name_of(pod), why)
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
         spec["imagePullSecrets"] = account["imagePullSecrets"]
+    tolerate_lost_nodes(spec)
     mounts = spec.get("automountServiceAccountToken", account.get("automountServiceAccountToken", True))
     if mounts:
         _mount_token(spec)
@@ -79,6 +82,16 @@ def _priority(pod: Object, lookup: Lookup) -> None:
         spec["priorityClassName"] = name_of(chosen)
         spec["priority"] = chosen["value"]
         spec["preemptionPolicy"] = chosen["preemptionPolicy"]
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _changed_pod(new: Object, old: Object) -> None:
+    """A pod keeps what admission gave it, whatever its writer knows of that."""
+    for key in ("priority", "preemptionPolicy"):
+        if key in old["spec"]:
+            new["spec"].setdefault(key, old["spec"][key])
+    tolerate_lost_nodes(new["spec"])
 
 
 def _mount_token(spec: Object) -> None:

@@ -43,14 +43,12 @@ def _spec(spec: Object) -> None:
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")
     spec.setdefault("enableServiceLinks", True)
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
-    _tolerations(spec)
 
 
-def _tolerations(spec: Object) -> None:
+def tolerate_lost_nodes(spec: Object) -> None:
+    """Adds what admission adds to every pod that does not say otherwise."""
     given = spec.setdefault("tolerations", [])
     for key in _NODE_TAINTS:
         if not any(_tolerates(toleration, key) for toleration in given):
