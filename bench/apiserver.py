@@ -93,7 +93,8 @@ def _many(servers: list[Server]) -> list[Row]:
             begin = time.perf_counter()
             content = server.ask("GET", "/api/v1/namespaces/many/configmaps")
             walls[server.name].append(time.perf_counter() - begin)
-            counts[server.name] = len(json.loads(content)["items"])
+            # Ours has put the namespace's CA beside them; kube-apiserver leaves that to a controller.
+            counts[server.name] = sum(1 for item in json.loads(content)["items"] if item["metadata"].get("labels"))
     if set(counts.values()) != {OBJECTS}:
         raise RuntimeError(f"the lists differ: {counts}")
     used = [(server.cpu() - cpu[server.name]) / LISTS * 1000 for server in servers]
