@@ -86,7 +86,7 @@ class Watch:
             self._send(frame)
 
     async def _follow(self) -> None:
-        asked = whole(self._call.query.get("timeoutSeconds", ""), "timeoutSeconds")
+        asked = whole(self._call.query.get("timeoutSeconds", ""))
         seconds = asked or MIN_SECONDS * (1 + random.random())  # noqa: S311
         try:
             async with asyncio.timeout(seconds):

@@ -45,6 +45,7 @@ class Inside:
 
     async def plant(self, definition: Definition, obj: Object, old: Object | None) -> None:
         """Stores an object that is known to be right, in place of `old` or as a new one, without any check."""
+        intake.wipe(obj)
         intake.baptize(obj)
         meta = obj["metadata"]
         meta["creationTimestamp"] = timestamp(datetime.now(UTC))

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ingot.api.status import ApiError, bad_request
+from ingot.standalone.access.quote import quote
 from ingot.standalone.access.user import User
 from ingot.standalone.patch.managers import manager_name
 from ingot.standalone.resources.served import Served
 
-VALIDATIONS = ("Ignore", "Warn", "Strict")
+VALIDATIONS = ("Ignore", "Strict", "Warn")
 
 
 @dataclass(slots=True)
@@ -37,7 +38,10 @@ class Call:
         value = self.query.get("dryRun", "")
         if value not in ("", "All"):
             raise _invalid_option(
-                "dryRun", f'Unsupported value: "{value}": supported values: "All"', "FieldValueNotSupported", self.verb
+                "dryRun",
+                f'Unsupported value: []string{{"{value}"}}: supported values: "All"',
+                "FieldValueNotSupported",
+                self.verb,
             )
         return value == "All"
 
@@ -59,6 +63,12 @@ class Call:
             raise _invalid_option(
                 "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong", self.verb
             )
+        for position, character in enumerate(named):
+            if not character.isprintable():
+                why = f"invalid character U+{ord(character):04X} (at position {position})"
+                raise _invalid_option(
+                    "fieldManager", f"Invalid value: {quote(named)}: {why}", "FieldValueInvalid", self.verb
+                )
         return manager_name(named, self.agent)
 
     @property
@@ -84,10 +94,10 @@ def _invalid_option(field_name: str, text: str, reason: str, verb: str) -> ApiEr
     return ApiError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field_name}: {text}', details)
 
 
-def whole(text: str, name: str) -> int:
+def whole(text: str) -> int:
     """A query's whole number, 0 where it is absent."""
     if not text:
         return 0
     if not text.isdigit():
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax ({name})')
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return int(text)

@@ -23,6 +23,7 @@ async def create(world: World, call: Call, obj: Object) -> Object:
 async def insert(world: World, call: Call, obj: Object, managed: list[Object] | None) -> Object:
     """Creates; `managed` are the managed fields where server-side apply has made them, None to make them here."""
     served, definition = call.served, call.served.definition
+    intake.wipe(obj)
     if managed is None:
         managed = served.fields(call.subresource).update(None, obj, call.manager, call.timestamp)
     if definition.custom:

@@ -136,14 +136,17 @@ def _mark(call: Call, obj: Object, grace: int, policy: str) -> None:
     else:
         meta.pop("finalizers", None)
     if "deletionTimestamp" in meta:
-        meta["deletionGracePeriodSeconds"] = min(meta.get("deletionGracePeriodSeconds", 0), grace)
+        if meta.get("deletionGracePeriodSeconds"):
+            meta["deletionGracePeriodSeconds"] = min(meta["deletionGracePeriodSeconds"], grace)
         return
     meta["deletionTimestamp"] = call.timestamp
+    if call.served.definition.key == "namespaces":
+        # A namespace is emptied rather than given a time to go in.
+        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+        return
     meta["deletionGracePeriodSeconds"] = grace
     if meta.get("generation"):
         meta["generation"] += 1
-    if call.served.definition.key == "namespaces":
-        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
 
 def _held(key: str, obj: Object, grace: int) -> bool:

@@ -119,6 +119,12 @@ def manage(obj: Object, managed: list[Object]) -> None:
         obj["metadata"].pop("managedFields", None)
 
 
+def wipe(obj: Object) -> None:
+    """Takes away what only the server may say of a new object."""
+    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation", "uid"):
+        obj["metadata"].pop(key, None)
+
+
 def baptize(obj: Object) -> None:
     """Gives a name to an object that has none but a generateName, and what every new object has."""
     meta = obj["metadata"]
@@ -126,8 +132,6 @@ def baptize(obj: Object) -> None:
         suffix = "".join(_random.choices(_ALPHABET, k=_SUFFIX))
         meta["name"] = prefix[:_MAX_GENERATED] + suffix
     meta["uid"] = str(uuid.UUID(int=_random.getrandbits(128), version=4))
-    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
-        meta.pop(key, None)
 
 
 def check(call: Call, obj: Object, old: Object | None) -> None:

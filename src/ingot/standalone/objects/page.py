@@ -8,6 +8,8 @@ import msgspec
 
 from ingot.api.status import ApiError, bad_request, expired
 
+_VERSION = "meta.k8s.io/v1"
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -18,23 +20,35 @@ class Token:
     name: str
 
     def encode(self) -> str:
-        raw = msgspec.json.encode(
-            {"v": "meta.k8s.io/v1", "rv": self.revision, "start": f"{self.namespace}/{self.name}"}
-        )
+        raw = msgspec.json.encode({"v": _VERSION, "rv": self.revision, "start": f"{self.namespace}/{self.name}"})
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def decode(text: str) -> Token:
+    """The token of a text that this server has given out; 400 for every other."""
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        fields = msgspec.json.decode(raw, type=dict[str, str | int])
-        namespace, separator, name = str(fields["start"]).partition("/")
-        revision = fields["rv"]
-        if fields["v"] != "meta.k8s.io/v1" or not separator or not isinstance(revision, int) or revision < 1:
-            raise ValueError(text)
-        return Token(revision, namespace, name)
-    except (binascii.Error, msgspec.MsgspecError, KeyError, ValueError) as error:
-        raise bad_request("continue key is not valid: it was not given out by this server") from error
+        fields = msgspec.json.decode(raw, type=_Fields)
+    except (binascii.Error, msgspec.MsgspecError, ValueError) as error:
+        raise _invalid(str(error)) from error
+    if fields.v != _VERSION:
+        raise _invalid(f"server does not recognize this encoded version {fields.v}")
+    if not fields.start:
+        raise _invalid(f"encoded start key empty (version {_VERSION})")
+    namespace, separator, name = fields.start.partition("/")
+    if not separator or fields.rv < 1:
+        raise _invalid("it was not given out by this server")
+    return Token(fields.rv, namespace, name)
+
+
+class _Fields(msgspec.Struct):
+    v: str = ""
+    rv: int = 0
+    start: str = ""
+
+
+def _invalid(why: str) -> ApiError:
+    return bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def too_old() -> ApiError:

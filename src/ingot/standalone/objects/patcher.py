@@ -37,6 +37,7 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
             raise bad_request("the patch leaves no object with metadata")
         _check_types(call, new)
+        intake.place(call, new)
         intake.shape(call, new, body.duplicates)
         return new
 

@@ -49,19 +49,14 @@ def select(call: Call) -> Predicate | None:
     field_text = query.get("fieldSelector", "")
     for path, _, _ in fields(field_text):
         if path not in ALWAYS_SELECTABLE and path not in definition.selectable:
-            where = f"{definition.group}/{call.served.version.name}, Resource={definition.plural}"
-            label_text = query.get("labelSelector", "")
-            raise bad_request(
-                f'Unable to find "{where}" that match label selector "{label_text}", field selector "{field_text}": '
-                + _unsupported(definition, path)
-            )
+            raise bad_request(_unsupported(definition, path))
     return predicate(query.get("labelSelector", ""), field_text)
 
 
 def _unsupported(definition: Definition, path: str) -> str:
-    if definition.custom or not definition.selectable:
-        return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-    return f"field label not supported: {path}"
+    if definition.custom or definition.selectable:
+        return f"field label not supported: {path}"
+    return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def check_revision(store: Store, text: str) -> int:
@@ -70,7 +65,7 @@ def check_revision(store: Store, text: str) -> int:
         cause = Cause(
             "resourceVersion", f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         )
-        raise bad_request(str(cause))
+        raise ApiError(500, "", str(cause))
     revision = int(text or 0)
     if revision > store.revision:
         raise ApiError(
@@ -88,10 +83,12 @@ def check_revision(store: Store, text: str) -> int:
 def list_entries(store: Store, call: Call) -> Listing:
     """One page of the list that the call asks for."""
     query, definition = call.query, call.served.definition
-    limit = whole(query.get("limit", ""), "limit")
+    limit = whole(query.get("limit", ""))
     matches = select(call)
     _check_match(query.get("resourceVersion", ""), query.get("resourceVersionMatch", ""), query.get("continue", ""))
     if text := query.get("continue", ""):
+        if query.get("resourceVersion", "") not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
         token = page.decode(text)
         if token.revision < store.history.floor or token.revision > store.revision:
             raise page.too_old()
@@ -108,20 +105,25 @@ def list_entries(store: Store, call: Call) -> Listing:
 
 
 def _check_match(revision: str, match: str, token: str) -> None:
+    """Refuses a resourceVersionMatch that has nothing to match, with every reason."""
     if not match:
         return
-    why = ""
+    causes = []
+    if not revision:
+        causes.append(_forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"))
     if token:
-        why = "Forbidden: resourceVersionMatch is forbidden when continue is provided"
-    elif not revision:
-        why = "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-    elif match not in ("Exact", "NotOlderThan"):
-        why = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
-    elif match == "Exact" and revision == "0":
-        why = 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-    if why:
-        reason = "FieldValueForbidden" if why.startswith("Forbidden") else "FieldValueNotSupported"
-        raise invalid("meta.k8s.io", "ListOptions", "", [Cause("resourceVersionMatch", why, reason)])
+        causes.append(_forbidden("resourceVersionMatch is forbidden when continue is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
+        causes.append(Cause("resourceVersionMatch", text, "FieldValueNotSupported"))
+    if match == "Exact" and revision == "0":
+        causes.append(_forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if causes:
+        raise invalid("meta.k8s.io", "ListOptions", "", causes)
+
+
+def _forbidden(why: str) -> Cause:
+    return Cause("resourceVersionMatch", f"Forbidden: {why}", "FieldValueForbidden")
 
 
 def _at(store: Store, definition: Definition, revision: int, namespace: str) -> Iterable[Entry]:

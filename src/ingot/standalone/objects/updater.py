@@ -64,8 +64,8 @@ async def _store(world: World, call: Call, new: Object, entry: Entry) -> Object:
     if call.dry_run:
         return new
     if _is_finished(definition.key, new):
-        revision = await world.store.remove(definition.key, entry.namespace, entry.name)
-        new["metadata"]["resourceVersion"] = str(revision)
+        # The answer keeps the version that the object had: as a resource it has no other any more.
+        await world.store.remove(definition.key, entry.namespace, entry.name)
         return new
     stored = intake.in_front(served.to_storage(new))
     return served.read(await world.store.put(definition.key, entry.namespace, entry.name, stored))

@@ -27,8 +27,8 @@ class World:
         if check := self.guards.get(call.served.definition.key):
             check(call, new, old)
 
-    def check_namespace(self, call: Call) -> None:
-        """Refuses to create in a namespace that is not there or on its way out."""
+    def check_namespace(self, call: Call, name: str) -> None:
+        """Refuses to create an object in a namespace that is not there or on its way out."""
         definition = call.served.definition
         if not definition.namespaced:
             return
@@ -37,7 +37,7 @@ class World:
             raise not_found("", "namespaces", call.namespace)
         namespace = decode(entry.value)
         if namespace["metadata"].get("deletionTimestamp"):
-            raise _terminating(definition.group, definition.plural, call.name, call.namespace)
+            raise _terminating(definition.group, definition.plural, name, call.namespace)
 
 
 def _terminating(group: str, plural: str, name: str, namespace: str) -> ApiError:

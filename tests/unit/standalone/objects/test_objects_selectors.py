@@ -64,7 +64,7 @@ def test_escaped_characters_in_field_selectors() -> None:
     assert fields(r"metadata.name=a\,b\=c") == (("metadata.name", True, "a,b=c"),)
 
 
-@pytest.mark.parametrize("text", ["=", "a b", "app in web", "-bad=x", "app=-bad-", "tier>two", "app in (a b)"])
+@pytest.mark.parametrize("text", ["=", "a b", "app in web", "-bad=x", "app=-bad-", "tier>two", "app in (a,"])
 def test_a_bad_label_selector_is_a_bad_request(text: str) -> None:
     with pytest.raises(ApiError) as refused:
         predicate(text, "")
