@@ -48,7 +48,7 @@ class Former:
         if self.form.kind or self.form.media != JSON:
             return self._listing_of_objects(listing)
         items = b",".join([self.served.item(entry) for entry in listing.entries])
-        head = encode({**self._list_head(), "metadata": listing.metadata()})
+        head = encode(self._list_head(listing.metadata()))
         return head[:-1] + b',"items":[' + items + b"]}"
 
     def _listing_of_objects(self, listing: Listing) -> bytes:
@@ -59,11 +59,15 @@ class Former:
         if self.form.kind == "PartialObjectMetadataList":
             head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
             return self._encode({**head, "items": [partial(obj) for obj in objects]})
-        return self._encode({**self._list_head(), "metadata": meta, "items": objects})
+        return self._encode({**self._list_head(meta), "items": objects})
 
-    def _list_head(self) -> Object:
+    def _list_head(self, meta: Object) -> Object:
         definition = self.served.definition
-        return {"kind": definition.list_kind or definition.kind + "List", "apiVersion": self.served.api_version}
+        if definition.custom:
+            # Lists of custom resources say that there is no more, all others leave it out.
+            meta.setdefault("continue", "")
+        kind = definition.list_kind or definition.kind + "List"
+        return {"kind": kind, "apiVersion": self.served.api_version, "metadata": meta}
 
     def watched(self, obj: Object, first: bool) -> Object:
         """The object of a watch event; only the first Table of a watch names its columns."""
