@@ -33,7 +33,7 @@ async def insert(world: World, call: Call, obj: Object, managed: list[Object] | 
     intake.baptize(obj)
     meta["creationTimestamp"] = call.timestamp
     intake.manage(obj, managed)
-    world.check_namespace(call)
+    world.check_namespace(call, name_of(obj))
     if "status" in definition.subresources and definition.key not in STATUS_ON_CREATE:
         obj.pop("status", None)
         definition.default(obj)

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from ingot.api.object import Object, name_of
-from ingot.api.status import ApiError, bad_request, conflict, not_found
+from ingot.api.status import ApiError, bad_request, conflict, forbidden, not_found
 from ingot.standalone.objects import intake, reader
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
@@ -17,6 +17,7 @@ DEFAULT_POD_GRACE = 30
 CUSTOM_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 # Kinds whose deletion begins with work of the server's own.
 CLEANUP = {"customresourcedefinitions.apiextensions.k8s.io": CUSTOM_CLEANUP}
+IMMORTAL = (("namespaces", "default"), ("namespaces", "kube-system"), ("namespaces", "kube-public"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ def _bad_policy(policy: str) -> ApiError:
 async def delete(world: World, call: Call, chosen: Options) -> Object:
     """Deletes the object or marks it; returns what the API answers: the object, or a Status when it is gone."""
     definition = call.served.definition
+    if (definition.key, call.name) in IMMORTAL:
+        raise forbidden(definition.group, definition.plural, call.name, "this namespace may not be deleted")
     entry = world.store.latest(definition.key, call.namespace, call.name)
     if entry is None:
         raise not_found(definition.group, definition.plural, call.name)
