@@ -64,6 +64,8 @@ async def resolve(discovery: "Discovery", arguments: Sequence[str]) -> list[Targ
 
 async def _find(discovery: "Discovery", name: str) -> "list[Served]":
     """The type of that name; or all types of that category, such as `all`."""
+    from ingot.kube.discovery import match
+
     known = await discovery.all()
     if found := match(known, name):
         return [found]
@@ -76,37 +78,6 @@ async def _find(discovery: "Discovery", name: str) -> "list[Served]":
 
         raise click.ClickException(explain_unknown(name, known))
     return list(members.values())
-
-
-def match(known: "Sequence[Served]", name: str) -> "Served | None":
-    """The type that `name` means: a plural or singular before a short name, and that before a kind.
-
-    After a dot comes its group, or its version and group: `leases.coordination.k8s.io`. Of several it is the first.
-    """
-    word, _, place = name.lower().partition(".")
-    here = [served for served in known if not place or place in _places(served)]
-    for names in (_full_names, _short_names, _kinds):
-        for served in here:
-            if word in names(served):
-                return served
-    return None
-
-
-def _places(served: "Served") -> tuple[str, ...]:
-    group, version = served.resource.group, served.resource.version
-    return (group, f"{version}.{group}") if group else (version,)
-
-
-def _full_names(served: "Served") -> tuple[str, ...]:
-    return served.resource.plural, served.singular
-
-
-def _short_names(served: "Served") -> tuple[str, ...]:
-    return served.short_names
-
-
-def _kinds(served: "Served") -> tuple[str, ...]:
-    return (served.resource.kind.lower(),)
 
 
 async def existing(

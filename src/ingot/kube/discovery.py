@@ -1,7 +1,7 @@
 """Which resources a server has, found by any name that people use for them."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ingot.api.object import Object, split_api_version
@@ -20,10 +20,6 @@ class Served:
     categories: tuple[str, ...]
     verbs: tuple[str, ...]
     subresources: tuple[str, ...]
-
-    def is_called(self, name: str) -> bool:
-        """Whether `name`, in lower case, is its plural, singular, kind or a short name."""
-        return name in (self.resource.plural, self.singular, self.resource.kind.lower(), *self.short_names)
 
 
 class UnknownResource(LookupError):
@@ -51,10 +47,10 @@ class Discovery:
 
     async def find(self, name: str) -> Served:
         """By `pods`, `pod`, `Pod`, `po`, `deployments.apps` or `deployments.v1.apps`; UnknownResource if none."""
-        if self._served and (found := _match(self._served, name)):
+        if self._served and (found := match(self._served, name)):
             return found
         self.forget()
-        if found := _match(await self.all(), name):
+        if found := match(await self.all(), name):
             return found
         raise UnknownResource(name, self._client.transport.config.server)
 
@@ -105,14 +101,32 @@ def _served(listing: Object) -> Iterable[Served]:
         )
 
 
-def _match(known: list[Served], name: str) -> Served | None:
-    """The first that fits: exactly that word, or that word in the group (and version) after the first dot."""
-    word, _, group = name.lower().partition(".")
-    version, _, rest = group.partition(".")
-    for served in known:
-        if not served.is_called(word):
-            continue
-        place = (served.resource.group, served.resource.version)
-        if not group or place[0] == group or place == (rest, version):
-            return served
+def match(known: Sequence[Served], name: str) -> Served | None:
+    """The type that `name` means: a plural or singular before a short name, and that before a kind.
+
+    After a dot comes its group, or its version and group: `leases.coordination.k8s.io`. Of several it is the first.
+    """
+    word, _, place = name.lower().partition(".")
+    here = [served for served in known if not place or place in _places(served)]
+    for names in (_full_names, _short_names, _kinds):
+        for served in here:
+            if word in names(served):
+                return served
     return None
+
+
+def _places(served: Served) -> tuple[str, ...]:
+    group, version = served.resource.group, served.resource.version
+    return (group, f"{version}.{group}") if group else (version,)
+
+
+def _full_names(served: Served) -> tuple[str, ...]:
+    return served.resource.plural, served.singular
+
+
+def _short_names(served: Served) -> tuple[str, ...]:
+    return served.short_names
+
+
+def _kinds(served: Served) -> tuple[str, ...]:
+    return (served.resource.kind.lower(),)

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from ingot.api.resource import Resource
-from ingot.cli.target import Target, check_names, match, object_word, resolve
+from ingot.cli.target import Target, check_names, object_word, resolve
 from ingot.kube.discovery import Discovery, Served
 
 
