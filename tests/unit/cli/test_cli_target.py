@@ -7,7 +7,7 @@ import pytest
 
 from ingot.api.resource import Resource
 from ingot.cli.target import Target, check_names, object_word, resolve
-from ingot.kube.discovery import Discovery, Served
+from ingot.kube.discovery import Discovery, Served, match
 
 
 def served(plural: str, kind: str, group: str = "", *short: str, categories: tuple[str, ...] = ()) -> Served:
