@@ -16,7 +16,7 @@ from ingot.standalone.access.files import write_private
 from ingot.standalone.access.quote import quote_all
 from ingot.standalone.access.user import ADMIN, MASTERS, User, service_account_name
 
-ISSUER = "https://kubernetes.default.svc.cluster.local"
+ISSUER = "https://kubernetes.default.svc"
 _CACHED = 4096
 
 # (storage name of the kind, namespace, name) → the object, or None.

@@ -1,11 +1,13 @@
 """Verbs on objects: each request finds its kind, its verb and its subresource here."""
 
+from dataclasses import replace
+
 from aiohttp import web
 
-from ingot.api.object import Object
 from ingot.api.status import ApiError, bad_request, path_not_found, too_large
 from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.access.user import User
+from ingot.standalone.builtin.kinds.reviews import SENT
 from ingot.standalone.http import answers
 from ingot.standalone.http.forms import Former
 from ingot.standalone.http.negotiate import negotiate
@@ -15,12 +17,11 @@ from ingot.standalone.http.watch import Watch
 from ingot.standalone.objects import body, creator, deleter, intake, patcher, pods, reader, scale, updater
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
+from ingot.standalone.resources.served import Served
 
 # kube-apiserver's own limit for a request's body.
 MAX_BODY = 3 << 20
-# Subresources that are posted to, each with a kind of its own.
-POSTED = ("token", "binding", "eviction")
-SUBRESOURCE_VERBS = {**dict.fromkeys(POSTED, ("create",)), "finalize": ("update",)}
+SUBRESOURCE_VERBS = {**dict.fromkeys(SENT, ("create",)), "finalize": ("update",)}
 
 
 class Verbs:
@@ -30,6 +31,7 @@ class Verbs:
         self._world = world
         self._reviews = reviews
         self.streams = Streams()
+        self._sent = {name: Served(kind, kind.versions[kind.storage_version]) for name, kind in SENT.items()}
         self._watches: set[Watch] = set()
 
     def end_watches(self) -> None:
@@ -66,7 +68,7 @@ class Verbs:
         former = Former(call.served, negotiate(request.headers.get("Accept", "")), call.query.get("includeObject", ""))
         if call.subresource == "scale":
             return await self._scale(request, call)
-        if call.subresource in POSTED or call.served.definition.ephemeral:
+        if call.subresource in SENT or call.served.definition.ephemeral:
             return await self._review(request, call, former)
         match call.verb:
             case "get":
@@ -102,13 +104,15 @@ class Verbs:
         return _written(former, former.one(obj), 201 if created else 200)
 
     async def _review(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
-        given = as_object(await read_body(request), request.headers.get("Content-Type", ""))
+        posed = replace(call, served=self._sent[call.subresource]) if call.subresource else call
+        given = intake.take(posed, body.decode(await read_body(request), request.headers.get("Content-Type", "")))
+        managed = posed.served.fields(call.subresource).update(None, given, call.manager, call.timestamp)
+        intake.manage(given, managed)
         if call.subresource in ("binding", "eviction"):
             made = await pods.act(self._world, call, given)
         elif call.subresource:
             made = self._reviews.token_request(given, call.namespace, call.name)
         else:
-            intake.shape(call, given, [])
             made = self._reviews.answer(call.served.definition.plural, given, call.user, call.namespace)
         return _written(former, former.one(made), 201)
 
@@ -150,11 +154,3 @@ async def read_body(request: web.BaseRequest) -> bytes:
     if (request.content_length or 0) > MAX_BODY:
         raise too_large(f"Request entity too large: limit is {MAX_BODY}")
     return await request.read() if request.can_read_body else b""
-
-
-def as_object(raw: bytes, media: str) -> Object:
-    """A body that must be one object."""
-    value = body.decode(raw, media).value
-    if not isinstance(value, dict):
-        raise bad_request("the body of the request must be one object")
-    return value

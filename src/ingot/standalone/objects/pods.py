@@ -11,8 +11,8 @@ CREATED: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status
 
 async def act(world: World, call: Call, given: Object) -> Object:
     """Answers POST on pods/NAME/binding and pods/NAME/eviction."""
-    if name_of(given) not in ("", call.name):
-        raise bad_request(f"the name of the object ({name_of(given)}) does not match the name on the URL ({call.name})")
+    if name_of(given) != call.name:
+        raise bad_request(f"name in URL does not match name in {given['kind']} object")
     if call.subresource == "binding":
         await _bind(world, call, given)
     else:
