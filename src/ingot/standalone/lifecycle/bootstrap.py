@@ -16,7 +16,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 async def furnish(world: World) -> None:
     """Creates what is missing and brings Ingot's own definitions up to this program's."""
-    inside = Inside(world, "bootstrap")
+    inside = Inside(world, "kube-apiserver")
     namespaces = world.catalog.known("namespaces")
     roles = world.catalog.known(f"clusterroles.{RBAC}")
     bindings = world.catalog.known(f"clusterrolebindings.{RBAC}")

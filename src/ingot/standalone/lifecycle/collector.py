@@ -16,7 +16,7 @@ class Collector(Worker[Node]):
     def __init__(self, world: World) -> None:
         super().__init__(world.store)
         self._world = world
-        self._inside = Inside(world, "garbage-collector")
+        self._inside = Inside(world, "kube-controller-manager")
         self._owners = Owners()
         for definition in world.catalog:
             for entry in world.store.collection(definition.key):

@@ -2,10 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from ingot.api.object import Object
 from ingot.standalone.lifecycle.inside import Inside
+from ingot.standalone.lifecycle.owners import meta_of
+from ingot.standalone.lifecycle.remains import Remains
 from ingot.standalone.lifecycle.worker import Worker
+from ingot.standalone.objects.call import timestamp
 from ingot.standalone.objects.deleter import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
@@ -22,7 +26,7 @@ class Namespaces(Worker[str]):
     def __init__(self, world: World, authority_pem: bytes) -> None:
         super().__init__(world.store)
         self._world = world
-        self._inside = Inside(world, "namespace-controller")
+        self._inside = Inside(world, "kube-controller-manager")
         self._authority = authority_pem.decode()
         for entry in world.store.collection("namespaces"):
             self.queue.add(entry.name)
@@ -75,7 +79,9 @@ class Namespaces(Worker[str]):
             if "deletionTimestamp" not in decode(entry.value)["metadata"]
         ]
         await asyncio.gather(*doomed)
-        if next(self._contents(name), None) is not None:
+        remains = self._remains(name)
+        await self._tell(definition, name, remains)
+        if remains.resources:
             return
 
         def release(obj: Object) -> Object:
@@ -83,3 +89,20 @@ class Namespaces(Worker[str]):
             return obj
 
         await self._inside.change(definition, "", name, release, "finalize")
+
+    def _remains(self, name: str) -> Remains:
+        remains = Remains()
+        for kind, entry in self._contents(name):
+            remains.add(kind.group, kind.plural, meta_of(entry).finalizers)
+        return remains
+
+    async def _tell(self, definition: Definition, name: str, remains: Remains) -> None:
+        """Writes into the namespace's status what holds it back."""
+        now = timestamp(datetime.now(UTC))
+
+        def make(obj: Object) -> Object:
+            status = obj.get("status", {})
+            obj["status"] = {**status, "conditions": remains.conditions(status.get("conditions", ()), now)}
+            return obj
+
+        await self._inside.change(definition, "", name, make, "status")
