@@ -38,6 +38,8 @@ _ROOT_FIELDS = {
 }
 _PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 _DEEPEST = 100
+# Go would read a null in these as an empty value; nobody means one.
+_LISTS = ("required", "allOf", "anyOf", "oneOf", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,9 @@ def _unreadable(schema: Object) -> str:
         fault = None if read else decode.read_error(props, value)
         if fault:
             return fault
+        for keyword in _LISTS:
+            if None in (value.get(keyword) or ()):
+                return f"json: null cannot stand in {keyword}"
         pending += [(below, depth + 1, True) for below in _named(value)]
         pending += [(below, depth + 1, False) for below in _unnamed(value)]
     return ""

@@ -40,6 +40,8 @@ class Pattern:
         except UnsupportedPattern:
             # Only a script that Unicode does not know is refused by both engines.
             raise PatternError("invalid character class range", self.source) from None
+        except (re.error, RecursionError, OverflowError):
+            raise PatternError("expression nests too deeply", self.source) from None
 
     def matches(self, text: str) -> bool:
         """Whether the expression matches anywhere in the text."""

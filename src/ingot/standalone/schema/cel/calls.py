@@ -9,7 +9,7 @@ from ingot.standalone.schema.cel.faults import CelError, no_overload
 from ingot.standalone.schema.cel.steps import Compile, Run, Scope, Step, boolean
 from ingot.standalone.schema.cel.syntax import Call
 from ingot.standalone.schema.cel.values import NONE, Optional, kind_of
-from ingot.standalone.schema.cel.views import SIZED
+from ingot.standalone.schema.cel.views import SIZED, items_in
 
 _LINEAR = frozenset(
     {
@@ -44,16 +44,23 @@ def _paid(parts: list[Step], function: Callable[..., Any]) -> Step:
 
     def step(run: Run) -> Any:
         values = [part(run) for part in parts]
-        run.pay(sum(_work(value) for value in values))
+        run.pay(_work(values, run.left))
         return function(*values)
 
     return step
 
 
-def _work(value: Any) -> int:
-    if isinstance(value, str | bytes):
-        return len(value) // 10
-    return len(value) if isinstance(value, SIZED) else 0
+def _work(values: list[Any], limit: int) -> int:
+    """How much there is to look at in some values: each item, and each ten characters. Stops beyond the limit."""
+    work, pending = 0, list(values)
+    while pending and work <= limit:
+        value = pending.pop()
+        if isinstance(value, str | bytes):
+            work += len(value) // 10
+        elif isinstance(value, SIZED):
+            work += len(value)
+            pending += [item for item in items_in(value) if isinstance(item, SIZED)]
+    return work
 
 
 def _function(expr: Call) -> Callable[..., Any]:

@@ -12,8 +12,6 @@ from ingot.standalone.schema.cel.types import BOOL, INT, NULL
 _RELATIONS = ("<", "<=", ">=", ">", "==", "!=", "in")
 _CONSTANTS = {"true": (True, BOOL), "false": (False, BOOL), "null": (None, NULL)}
 _LARGEST = 2**63 - 1
-# Kubernetes' parser gives up at 250.
-_DEEPEST = 100
 
 
 def parse(source: str) -> Expr:
@@ -26,7 +24,6 @@ class _Parser:
         self.source = source
         self.tokens = tokens(source)
         self.position = 0
-        self.depth = 0
 
     def run(self) -> Expr:
         expr = self.expression()
@@ -64,16 +61,12 @@ class _Parser:
         return self.fault(self.next.at, f"Syntax error: {kind} input '{self.next.text}'{expecting}")
 
     def expression(self) -> Expr:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self.fault(self.next.at, "expression recursion limit exceeded")
         condition = self.disjunction()
         if self.next.kind == "?":
             at = self.take().at
             then = self.disjunction()
             self.expect(":")
             condition = Call(at, "_?_:_", None, [condition, then, self.expression()])
-        self.depth -= 1
         return condition
 
     def disjunction(self) -> Expr:

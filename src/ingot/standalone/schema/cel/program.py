@@ -35,6 +35,7 @@ _LITERAL_CHECKS: dict[str, Callable[[str], Any]] = {
     "timestamp": conversions.to_timestamp,
     "matches": pattern,
 }
+_LONGEST = 100_000
 _KEY_KINDS = ("string", "int", "uint", "bool")
 
 
@@ -46,11 +47,20 @@ class Program:
 
     def __init__(self, source: str, variables: Mapping[str, Type]) -> None:
         self.source = source
-        expr = parse(source)
-        self.type = check(source, expr, variables)
+        if len(source) > _LONGEST:
+            why = f"expression code point size exceeds limit: size: {len(source)}, limit {_LONGEST}"
+            raise CompileError("", [Issue(0, why)])
+        try:
+            self._compile(variables)
+        except RecursionError:
+            raise CompileError(source, [Issue(0, "expression recursion limit exceeded: 250")]) from None
+
+    def _compile(self, variables: Mapping[str, Type]) -> None:
+        expr = parse(self.source)
+        self.type = check(self.source, expr, variables)
         issues = _literal_issues(expr)
         if issues:
-            raise CompileError(source, issues)
+            raise CompileError(self.source, issues)
         _check_searches(expr)
         self.names = _names(expr)
         self._expr = expr

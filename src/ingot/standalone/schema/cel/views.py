@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ingot.standalone.schema import formats
@@ -137,6 +137,16 @@ def _text(value: str, form: str) -> Any:
 
 
 SIZED = (str, bytes, list, dict, ListView, MapView)
+
+
+def items_in(value: Any) -> Iterable[Any]:
+    """What a list or a map holds, as it lies there."""
+    if isinstance(value, ListView):
+        return value.items
+    held = value.value if isinstance(value, MapView) else value
+    return held.values() if isinstance(held, dict) else held
+
+
 register_kind(ListView, "list")
 register_kind(MapView, "map")
 

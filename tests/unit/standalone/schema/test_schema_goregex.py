@@ -1,0 +1,99 @@
+import time
+
+import pytest
+
+from ingot.standalone.schema.goregex import PatternError, translate
+from ingot.standalone.schema.patterns import pattern
+
+TEXTS = ["", "a", "A", "b", "ab", "aab", "5", "a\n", "é", "foo", "a foo b", "x{", "-", ".", "abc", "\n", " ", "/x", "]"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "matching"),
+    [
+        ("^a$", ["a"]),
+        ("a", ["a", "ab", "aab", "a\n", "a foo b", "abc"]),
+        (r"^\d+$", ["5"]),
+        (r"\p{L}", ["a", "A", "b", "ab", "aab", "a\n", "é", "foo", "a foo b", "x{", "abc", "/x"]),
+        (r"\pL\z", ["a", "A", "b", "ab", "aab", "é", "foo", "a foo b", "abc", "/x"]),
+        ("(?i)^ABC$", ["abc"]),
+        ("(?i)^[a]$", ["a", "A"]),
+        ("(?i:A)b", ["ab", "aab", "abc"]),
+        ("^(?i-s:A)$", ["a", "A"]),
+        ("[[:alpha:]]{3}", ["aab", "foo", "a foo b", "abc"]),
+        ("^[^[:alpha:]]$", ["5", "é", "-", ".", "\n", " ", "]"]),
+        (r"\Aa", ["a", "ab", "aab", "a\n", "a foo b", "abc"]),
+        (r"^a{2,3}", ["aab"]),
+        (r"^(?P<n>a)(?<m>b)$", ["ab"]),
+        (r"^\Qx{\E$", ["x{"]),
+        (r"x{", ["x{"]),
+        (r"\x{e9}|\x35", ["5", "é"]),
+        (r"(?s)^.$", ["a", "A", "b", "5", "é", "-", ".", "\n", " ", "]"]),
+        (r"^.$", ["a", "A", "b", "5", "é", "-", ".", " ", "]"]),
+        (r"^[]a]$", ["a", "]"]),
+        (r"^[^]a]$", ["A", "b", "5", "é", "-", ".", "\n", " "]),
+        (r"^[a-]$", ["a", "-"]),
+        (r"^[\d\-.]$", ["5", "-", "."]),
+        (r"^[^\d\s]$", ["a", "A", "b", "é", "-", ".", "]"]),
+        (r"^\S\D\W?$", ["ab", "a\n", "x{", "/x"]),
+        (r"\bfoo\b", ["foo", "a foo b"]),
+        (r"(?m)^$", ["", "a\n", "\n"]),
+        (r"^[à-ü]$", ["é"]),
+        (r"^\/x", ["/x"]),
+        ("(a|b|)c$", ["abc"]),
+        (r"[^\x00-\x{10FFFF}]", []),
+        (r"^[~&\\]$", []),
+    ],
+)
+def test_an_expression_matches_what_go_matches(expression: str, matching: list[str]) -> None:
+    assert [text for text in TEXTS if pattern(expression).matches(text)] == matching
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("(", "missing closing ): `(`"),
+        (")", "unexpected ): `)`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("(?x)", "invalid or unsupported Perl syntax: `(?x`"),
+        ("(?i", "invalid or unsupported Perl syntax: `(?i`"),
+        ("(?P<>a)", "invalid named capture: `(?P<>`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("a|*", "missing argument to repetition operator: `*`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a+*", "invalid nested repetition operator: `+*`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("x{2,1}", "invalid repeat count: `{2,1}`"),
+        ("[a", "missing closing ]: `[a`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
+        (r"\p{Foo}", r"invalid character class range: `\p{Foo}`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        (r"\8", r"invalid escape sequence: `\8`"),
+        (r"\x4", r"invalid escape sequence: `\x4`"),
+        (r"\h", r"invalid escape sequence: `\h`"),
+    ],
+)
+def test_what_go_refuses_is_refused_in_its_words(expression: str, message: str) -> None:
+    with pytest.raises(PatternError) as refused:
+        pattern(expression)
+    assert str(refused.value) == f"error parsing regexp: {message}"
+
+
+def test_a_match_takes_no_longer_than_the_text_is_long() -> None:
+    started = time.monotonic()
+    assert not pattern("^(a+)+$").matches("a" * 100_000 + "!")
+    assert not pattern("^([a-z]([-a-z0-9]*[a-z0-9])?)(\\.[a-z]([-a-z0-9]*[a-z0-9])?)*$").matches("a" * 100_000 + "!")
+    assert time.monotonic() - started < 1
+
+
+def test_a_search_gives_the_text_that_matched() -> None:
+    found = pattern(r"(?i)[a-c]+$").python().search("xxABC")
+    assert found is not None
+    assert found[0] == "ABC"
+    assert translate("a$", "python") == r"a\Z"
+
+
+def test_nesting_has_an_end() -> None:
+    with pytest.raises(PatternError, match="expression nests too deeply"):
+        pattern("(" * 5000 + ")" * 5000)
