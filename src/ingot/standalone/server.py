@@ -9,6 +9,7 @@ from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
+from cryptography import x509
 
 from ingot.api.object import Object
 from ingot.standalone.access import escalation, pki, tokens
@@ -40,6 +41,7 @@ RECURSION = 10_000
 # The writer thread asks for the interpreter a few times in each commit; Python's 5 ms would be most of its time.
 SWITCH_SECONDS = 0.0005
 SHUTDOWN_SECONDS = 1.0
+RENEWAL_SECONDS = 12 * 3600.0
 
 
 class Server:
@@ -77,24 +79,38 @@ class Server:
             worker.start()
         documents = Documents(world.catalog, lambda: self._ready)
         handler = Handler(Authenticator(bearers, authorizer), authorizer, documents, self._verbs)
-        await self._listen(handler, keys)
+        self._tls = keys.server_context()
+        await self._listen(handler)
         write_kubeconfig(self.directory / "kubeconfig", keys, self.address)
+        self._renewal = asyncio.create_task(self._renew(keys))
         # What a start leaves in memory stays: the collector need not look at it again, which it would for 40 ms.
         gc.collect()
         gc.freeze()
         self._ready = True
 
-    async def _listen(self, handler: Handler, keys: pki.Pki) -> None:
+    async def _renew(self, keys: pki.Pki) -> None:
+        """Takes new certificates into use long before the old ones expire, for as long as the server runs."""
+        while True:
+            await asyncio.sleep(RENEWAL_SECONDS)
+            newest = pki.ensure(self.directory / "pki", [self.host])
+            if _certificates(newest) != _certificates(keys):
+                keys = newest
+                self._tls.load_cert_chain(self.directory / "pki" / "server.pem")
+                self._tls.load_verify_locations(cadata=keys.authority_pem.decode())
+                write_kubeconfig(self.directory / "kubeconfig", keys, self.address)
+
+    async def _listen(self, handler: Handler) -> None:
         server = web.Server(handler, request_factory=_request, access_log=None, handler_cancellation=True)
         self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self.host, self.port, ssl_context=keys.server_context(), backlog=512)
+        site = web.TCPSite(self._runner, self.host, self.port, ssl_context=self._tls, backlog=512)
         await site.start()
         self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Ends watches, finishes the writes on their way and closes the store."""
         self._ready = False
+        self._renewal.cancel()
         self._verbs.end_watches()
         for worker in self._workers:
             await worker.stop()
@@ -116,6 +132,10 @@ class Server:
     def _get(self, key: str, namespace: str, name: str) -> Object | None:
         entry = self._store.get(key, namespace, name)
         return decode(entry.value) if entry else None
+
+
+def _certificates(keys: pki.Pki) -> list[x509.Certificate]:
+    return [pair.certificate for pair in (keys.authority, keys.server, keys.admin)]
 
 
 def _request(

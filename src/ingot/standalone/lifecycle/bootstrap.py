@@ -8,24 +8,40 @@ from ingot.standalone.access import bootstrap
 from ingot.standalone.lifecycle.customs import KEY as CUSTOMS
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.namespaces import FIRST
+from ingot.standalone.objects.deleter import Options
 from ingot.standalone.objects.world import World
+from ingot.standalone.resources.definition import Definition
 from ingot.standalone.schema.custom import established
 
 RBAC = "rbac.authorization.k8s.io"
 
 
 async def furnish(world: World) -> None:
-    """Creates what is missing and brings Ingot's own definitions up to this program's."""
+    """Creates what is missing; brings default roles and Ingot's own definitions up to this program's."""
     inside = Inside(world, "kube-apiserver")
     namespaces = world.catalog.known("namespaces")
     roles = world.catalog.known(f"clusterroles.{RBAC}")
     bindings = world.catalog.known(f"clusterrolebindings.{RBAC}")
     await asyncio.gather(
         *(inside.create(namespaces, {"metadata": {"name": name}}) for name in FIRST),
-        *(inside.create(roles, role) for role in bootstrap.cluster_roles()),
-        *(inside.create(bindings, binding) for binding in bootstrap.cluster_role_bindings()),
+        *(_grant(inside, roles, role) for role in bootstrap.cluster_roles()),
+        *(_grant(inside, bindings, binding) for binding in bootstrap.cluster_role_bindings()),
         *(_define(inside, crd) for crd in registry.crds()),
     )
+
+
+async def _grant(inside: Inside, definition: Definition, wanted: Object) -> None:
+    """Creates a default role or binding, or gives it back what it has lost, unless it says to keep hands off."""
+    name = name_of(wanted)
+    found = inside.read(definition, "", name)
+    made = bootstrap.reconciled(found, wanted) if found else None
+    if made is wanted:
+        await inside.delete(definition, "", name, Options())
+        found = None
+    if found is None:
+        await inside.create(definition, wanted)
+    elif made is not None:
+        await inside.change(definition, "", name, lambda _: made)
 
 
 async def _define(inside: Inside, crd: Object) -> None:
