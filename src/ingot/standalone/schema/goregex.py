@@ -7,35 +7,25 @@ means the same to jsonschema-rs (Rust, linear time) or to Python's `re`.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from ingot.standalone.schema import charclass
-from ingot.standalone.schema.charclass import PERL, POSIX, Ranges, complement
+from ingot.standalone.schema.charclass import Ranges
+from ingot.standalone.schema.goescape import (
+    PERL_CLASS,
+    Dialect,
+    PatternError,
+    Reader,
+    UnsupportedPattern,
+    perl_class,
+)
 
-Dialect = Literal["rust", "python"]
+__all__ = ["PatternError", "UnsupportedPattern", "translate"]
 
 _MAX_REPEAT = 1000
-_CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _ZERO_WIDTH = {"A": "^", "z": "$", "b": r"\b", "B": r"\B"}
 _FLAGS = {"i": "fold", "m": "multiline", "s": "dot_all", "U": "ungreedy"}
 _REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _NAMED_GROUP = re.compile(r"\(\?P?<([^>]*)>")
-_UNICODE_CLASS = re.compile(r"\\[pP](?:\{(\^?)(\w+)\}|(\w))")
-_POSIX_CLASS = re.compile(r"\[:(\^?)(\w*):\]")
-_PERL_CLASS = re.compile(r"\\([dswDSW])")
-_HEX = re.compile(r"\{([0-9A-Fa-f]{1,8})\}|([0-9A-Fa-f]{2})")
-_OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
-
-
-class PatternError(ValueError):
-    """Not an expression of Go's; the text is Go's."""
-
-    def __init__(self, fault: str, expression: str) -> None:
-        super().__init__(f"error parsing regexp: {fault}: `{expression}`")
-
-
-class UnsupportedPattern(ValueError):
-    """A valid expression that the engine asked for cannot run."""
 
 
 def translate(source: str, dialect: Dialect) -> str:
@@ -52,10 +42,7 @@ class _Mode:
 
 
 @dataclass(slots=True)
-class _Translation:
-    source: str
-    dialect: Dialect
-    at: int = 0
+class _Translation(Reader):
     out: list[str] = field(default_factory=list)
     mode: _Mode = field(default_factory=_Mode)
     # For each open group the mode to return to.
@@ -183,10 +170,10 @@ class _Translation:
 
     def escape(self) -> None:
         following = self.source[self.at + 1 : self.at + 2]
-        perl = _PERL_CLASS.match(self.source, self.at)
+        perl = PERL_CLASS.match(self.source, self.at)
         if perl:
             self.at += 2
-            self.operand(charclass.bracketed(_perl(perl[1]), [], False))
+            self.operand(charclass.bracketed(perl_class(perl[1]), [], False))
         elif following in ("p", "P"):
             self.operand(f"[{self.unicode_class()}]")
         elif following == "Q":
@@ -204,35 +191,6 @@ class _Translation:
             self.operand(self.literal(ord(char)))
         self.at = min(end + 2, len(self.source))
 
-    def unicode_class(self) -> str:
-        match = _UNICODE_CLASS.match(self.source, self.at)
-        name = (match[2] or match[3]) if match else ""
-        if not match or not charclass.is_unicode_class(name):
-            raise PatternError("invalid character class range", match[0] if match else self.source[self.at :])
-        if self.dialect == "python":
-            raise UnsupportedPattern("Unicode classes")
-        self.at = match.end()
-        negative = (match[0][1] == "P") != (match[1] == "^")
-        return f"\\{'P' if negative else 'p'}{{{name}}}"
-
-    def escaped_code(self) -> int:
-        begin = self.at
-        char = self.source[begin + 1 : begin + 2]
-        if not char:
-            raise PatternError("trailing backslash at end of expression", "")
-        self.at += 2
-        numbered = _HEX.match(self.source, self.at) if char == "x" else _OCTAL.match(self.source, begin + 1)
-        if numbered:
-            code = int(numbered[1] or numbered[2], 16) if char == "x" else int(numbered[0], 8)
-            if code <= charclass.LAST_CODE:
-                self.at = numbered.end()
-                return code
-        elif char in _CONTROL:
-            return _CONTROL[char]
-        elif char.isascii() and not char.isalnum():
-            return ord(char)
-        raise PatternError("invalid escape sequence", self.source[begin : self.at + (char == "x")])
-
     def bracket(self) -> None:
         begin = self.at
         negative = self.source.startswith("[^", begin)
@@ -243,46 +201,6 @@ class _Translation:
         self.at += 1
         ranges = charclass.folded(ranges) if self.mode.fold else ranges
         self.operand(charclass.bracketed(ranges, named, negative))
-
-    def class_item(self, begin: int, ranges: Ranges, named: list[str]) -> None:
-        posix = _POSIX_CLASS.match(self.source, self.at)
-        perl = _PERL_CLASS.match(self.source, self.at)
-        if posix:
-            if posix[2] not in POSIX:
-                raise PatternError("invalid character class range", posix[0])
-            ranges += complement(POSIX[posix[2]]) if posix[1] else POSIX[posix[2]]
-            self.at = posix.end()
-        elif perl:
-            ranges += _perl(perl[1])
-            self.at = perl.end()
-        elif self.source.startswith(("\\p", "\\P"), self.at):
-            named.append(self.unicode_class())
-        else:
-            ranges.append(self.class_range(begin))
-
-    def class_range(self, class_begin: int) -> tuple[int, int]:
-        begin = self.at
-        low = self.class_char(class_begin)
-        rest = self.source[self.at : self.at + 2]
-        if len(rest) < 2 or rest[0] != "-" or rest[1] == "]":
-            return low, low
-        self.at += 1
-        high = self.class_char(class_begin)
-        if high < low:
-            raise PatternError("invalid character class range", self.source[begin : self.at])
-        return low, high
-
-    def class_char(self, class_begin: int) -> int:
-        if self.at >= len(self.source):
-            raise PatternError("missing closing ]", self.source[class_begin:])
-        if self.source[self.at] == "\\":
-            return self.escaped_code()
-        self.at += 1
-        return ord(self.source[self.at - 1])
-
-
-def _perl(letter: str) -> Ranges:
-    return PERL[letter] if letter in PERL else complement(PERL[letter.lower()])
 
 
 _STEPS: dict[str, Callable[[_Translation], None]] = {

@@ -78,7 +78,7 @@ def test_what_is_defaulted_has_nothing_left_to_default(obj: Object) -> None:
 
 
 @given(objects(SPEC, "Thing"), objects(SPEC, "Thing"))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_any_object_can_be_checked(obj: Object, old: Object) -> None:
     for causes in (SCHEMA.check(obj), SCHEMA.check(obj, old), SCHEMA.check_status(obj, old)):
         assert all(isinstance(cause, Cause) and cause.field and cause.message for cause in causes)
@@ -86,14 +86,14 @@ def test_any_object_can_be_checked(obj: Object, old: Object) -> None:
 
 
 @given(objects(RULED_SPEC, "Ruled"), objects(RULED_SPEC, "Ruled"))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_rules_can_be_asked_about_any_object(obj: Object, old: Object) -> None:
     # Rules never see such objects in the server, which asks them only about valid ones.
     assert isinstance(RULES.validate_rules(obj, old), list)
 
 
 @given(objects(SPEC, "Thing"))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_the_quick_answers_are_never_too_kind(obj: Object) -> None:
     if VALID(obj):
         assert validator.causes(obj, ROOT) == []
@@ -131,7 +131,7 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(st.dictionaries(KEYWORDS, ANYTHING, max_size=5))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_schema_can_be_checked(schema: Object) -> None:
     crd = copy.deepcopy(CRD)
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
