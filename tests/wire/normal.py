@@ -6,6 +6,7 @@ first version of an object. The revision of a list is only `<revision>`, for oth
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import zip_longest
 from typing import Any
@@ -20,9 +21,16 @@ REPLACED = (
     (GENERATED, r"\1<random>"),
     (re.compile(r"(?i)((?:resource version|resourceVersion in [a-z ]+): )\d+"), r"\1<revision>"),
     (re.compile(r'(resourceVersion\\*":\\*")\d+'), r"\1<revision>"),
+    (re.compile(r"(ResourceVersion in record) \(\d+\)"), r"\1 (<revision>)"),
     (re.compile(r"(too old resource version: <revision>) \(\d+\)"), r"\1 (<revision>)"),
-    (re.compile(r"(Too large resource version: )\d+(, current: )\d+"), r"\1<revision>\2<revision>"),
+    (re.compile(r"(Too large resource version: <revision>, current: )\d+"), r"\1<revision>"),
+    # How and where etcd keeps an object is no part of the API.
+    (re.compile(r"StorageError: .*?, AdditionalErrorMsg: "), ""),
 )
+# An object within a message: the order of its fields is the server's own.
+SHOWN = re.compile(r'(?<=Invalid value: )"\{(?:[^"\\]|\\.)*\}"(?=: )')
+# The controller manager's, with a certificate and words of its own.
+AUTHORITY = "kube-root-ca.crt"
 AGE = re.compile(r"(?<![\w.-])\d+[smhd](\d+[smh])?(?![\w.-])")
 AGE_COLUMNS = ("Age", "Last Seen", "First Seen")
 
@@ -39,7 +47,7 @@ class Normal:
             case str():
                 return self.text(value)
             case list():
-                return [self(item) for item in value]
+                return [self(item) for item in value if not _is_authority(item)]
             case dict() if value.get("kind") == "Table" and "rows" in value:
                 return self._table(value)
             case dict():
@@ -52,6 +60,7 @@ class Normal:
             text = text.replace(name, placeholder)
         for pattern, placeholder in REPLACED:
             text = pattern.sub(placeholder, text)
+        text = SHOWN.sub(_in_order, text)
         return UID.sub(lambda found: self._once("uid", found[0]), text)
 
     def _once(self, kind: str, value: str) -> str:
@@ -81,6 +90,9 @@ class Normal:
         # In a watch only the first table names its columns.
         names = [column["name"] for column in table["columnDefinitions"] or ()]
         plain = {key: self._field(key, table[key], table) for key in sorted(table) if key != "rows"}
+        for column in plain["columnDefinitions"] or ():
+            # For people, and every server's own words.
+            column.pop("description", None)
         return {**plain, "rows": [self._row(row, names) for row in table["rows"]]}
 
     def _row(self, row: dict[str, Any], names: list[str]) -> dict[str, Any]:
@@ -89,6 +101,15 @@ class Normal:
             for name, cell in zip_longest(names, row["cells"])
         ]
         return {**{key: self(row[key]) for key in sorted(row)}, "cells": cells}
+
+
+def _is_authority(item: Any) -> bool:
+    return isinstance(item, dict) and (item.get("metadata") or {}).get("name") == AUTHORITY
+
+
+def _in_order(shown: re.Match[str]) -> str:
+    """A quoted object with its fields sorted."""
+    return json.dumps(json.dumps(json.loads(json.loads(shown[0])), sort_keys=True, ensure_ascii=False))
 
 
 def paths(fields: dict[str, Any], prefix: str = "") -> list[str]:
