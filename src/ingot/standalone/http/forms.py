@@ -69,6 +69,14 @@ class Former:
         kind = definition.list_kind or definition.kind + "List"
         return {"kind": kind, "apiVersion": self.served.api_version, "metadata": meta}
 
+    def blueprint(self) -> bytes:
+        """The list that a watch's initial events could have come in, empty and without metadata."""
+        if self.form.kind.startswith("PartialObjectMetadata"):
+            head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}}
+        else:
+            head = {**self._list_head({}), "metadata": {}}
+        return encode({**head, "items": None}) + b"\n"
+
     def watched(self, obj: Object, first: bool) -> Object:
         """The object of a watch event; only the first Table of a watch names its columns."""
         if self.form.kind == "Table":

@@ -17,9 +17,13 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    # The old form of a watch, which has the verb in its path: /api/v1/watch/pods.
+    watched: bool = False
 
     def verb(self, method: str, watch: bool) -> str:
         """The request's verb in RBAC's words."""
+        if self.watched:
+            return "watch"
         if method in ("GET", "HEAD"):
             return "get" if self.name else "watch" if watch else "list"
         if method == "DELETE":
@@ -37,20 +41,23 @@ def parse(raw_path: str) -> Target | None:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
+    watched = rest[0] == "watch" and len(rest) > 1
+    if watched:
+        rest = rest[1:]
     if rest[0] == "namespaces" and len(rest) > 1:
-        return _in_namespace(group, version, rest)
-    return _split(group, version, "", rest)
+        return _in_namespace(group, version, rest, watched)
+    return _split(group, version, "", rest, watched)
 
 
-def _in_namespace(group: str, version: str, rest: list[str]) -> Target | None:
+def _in_namespace(group: str, version: str, rest: list[str], watched: bool) -> Target | None:
     # /namespaces/N and its own subresources are the Namespace itself; RBAC counts them as inside N.
     if len(rest) == 2 or (len(rest) == 3 and rest[2] in ("status", "finalize")):
-        return _split(group, version, rest[1], rest)
-    return _split(group, version, rest[1], rest[2:])
+        return _split(group, version, rest[1], rest, watched)
+    return _split(group, version, rest[1], rest[2:], watched)
 
 
-def _split(group: str, version: str, namespace: str, rest: list[str]) -> Target | None:
+def _split(group: str, version: str, namespace: str, rest: list[str], watched: bool) -> Target | None:
     if len(rest) > 3 or not all(rest):
         return None
     plural, name, subresource = (*rest, "", "")[:3]
-    return Target(group, version, plural, namespace, name, subresource)
+    return Target(group, version, plural, namespace, name, subresource, watched)

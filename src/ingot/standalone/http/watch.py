@@ -1,6 +1,7 @@
 """Watches: each a stream of events that goes straight from the commit to the socket."""
 
 import asyncio
+import base64
 import random
 from collections.abc import Iterable
 from itertools import chain
@@ -14,7 +15,7 @@ from ingot.api.object import Object
 from ingot.api.status import ApiError, Cause, expired, invalid
 from ingot.standalone.http.forms import Former
 from ingot.standalone.objects.call import Call, flag, whole
-from ingot.standalone.objects.reader import check_revision, list_entries, select
+from ingot.standalone.objects.reader import check_revision, forbidden_match, list_entries, select
 from ingot.standalone.store.history import Change, Entry
 from ingot.standalone.store.store import Store
 
@@ -111,7 +112,7 @@ class Watch:
         _check_initial(query)
         revision = check_revision(store, query.get("resourceVersion", ""))
         if flag(query, "sendInitialEvents"):
-            return chain(self._existing(), [self._initial_end()])
+            return chain(self._existing(), [self._initial_end()] if self._bookmarks else ())
         if not revision and query.get("sendInitialEvents") is None:
             return self._existing()
         if revision and revision < store.history.floor:
@@ -187,7 +188,10 @@ class Watch:
             self._send(self._mark({}))
 
     def _initial_end(self) -> bytes:
-        return self._mark({"k8s.io/initial-events-end": "true"})
+        blueprint = base64.b64encode(self._former.blueprint()).decode()
+        return self._mark(
+            {"k8s.io/initial-events-end": "true", "kubernetes.io/initial-events-list-blueprint": blueprint}
+        )
 
     def _mark(self, annotations: dict[str, str]) -> bytes:
         served = self._call.served
@@ -230,13 +234,16 @@ def error_frame(error: ApiError) -> bytes:
 
 def _check_initial(query: Any) -> None:
     initial, match = query.get("sendInitialEvents"), query.get("resourceVersionMatch", "")
-    why = ""
-    if initial is None and match:
-        why = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-    elif initial is not None and match != "NotOlderThan":
-        why = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        if match:
-            why = f'Unsupported value: "{match}": supported values: "NotOlderThan"'
-    if why:
-        reason = "FieldValueForbidden" if why.startswith("Forbidden") else "FieldValueNotSupported"
-        raise invalid("meta.k8s.io", "ListOptions", "", [Cause("resourceVersionMatch", why, reason)])
+    causes = []
+    if initial is not None and match != "NotOlderThan":
+        causes.append(forbidden_match("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    if match and initial is None:
+        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(forbidden_match(why))
+    if match not in ("", "NotOlderThan"):
+        text = f'Unsupported value: "{match}": supported values: "NotOlderThan"'
+        causes.append(Cause("resourceVersionMatch", text, "FieldValueNotSupported"))
+    if match and query.get("continue"):
+        causes.append(forbidden_match("resourceVersionMatch is forbidden when continue is provided"))
+    if causes:
+        raise invalid("meta.k8s.io", "ListOptions", "", causes)

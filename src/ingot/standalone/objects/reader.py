@@ -1,6 +1,6 @@
 """Reading: one object, or a list at the newest or an older revision."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ingot.api.object import Object
@@ -85,7 +85,7 @@ def list_entries(store: Store, call: Call) -> Listing:
     query, definition = call.query, call.served.definition
     limit = whole(query.get("limit", ""))
     matches = select(call)
-    _check_match(query.get("resourceVersion", ""), query.get("resourceVersionMatch", ""), query.get("continue", ""))
+    _check_options(query)
     if text := query.get("continue", ""):
         if query.get("resourceVersion", "") not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
@@ -104,25 +104,32 @@ def list_entries(store: Store, call: Call) -> Listing:
     return _page(call.served, entries, matches, limit, store.revision)
 
 
-def _check_match(revision: str, match: str, token: str) -> None:
-    """Refuses a resourceVersionMatch that has nothing to match, with every reason."""
-    if not match:
-        return
-    causes = []
-    if not revision:
-        causes.append(_forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"))
-    if token:
-        causes.append(_forbidden("resourceVersionMatch is forbidden when continue is provided"))
-    if match not in ("Exact", "NotOlderThan"):
-        text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-        causes.append(Cause("resourceVersionMatch", text, "FieldValueNotSupported"))
-    if match == "Exact" and revision == "0":
-        causes.append(_forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+def _check_options(query: Mapping[str, str]) -> None:
+    """Refuses options that do not belong together or to a list, with every reason."""
+    revision, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
+    causes = _match_faults(revision, match, query.get("continue", "")) if match else []
+    if "sendInitialEvents" in query:
+        why = "Forbidden: sendInitialEvents is forbidden for list"
+        causes.append(Cause("sendInitialEvents", why, "FieldValueForbidden"))
     if causes:
         raise invalid("meta.k8s.io", "ListOptions", "", causes)
 
 
-def _forbidden(why: str) -> Cause:
+def _match_faults(revision: str, match: str, token: str) -> list[Cause]:
+    causes = []
+    if not revision:
+        causes.append(forbidden_match("resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if token:
+        causes.append(forbidden_match("resourceVersionMatch is forbidden when continue is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
+        causes.append(Cause("resourceVersionMatch", text, "FieldValueNotSupported"))
+    if match == "Exact" and revision == "0":
+        causes.append(forbidden_match('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    return causes
+
+
+def forbidden_match(why: str) -> Cause:
     return Cause("resourceVersionMatch", f"Forbidden: {why}", "FieldValueForbidden")
 
 
