@@ -38,7 +38,8 @@ class Inside:
         """Creates the object unless one of its name is there."""
         call = self._call(definition, "create", namespace_of(obj), name_of(obj))
         try:
-            await creator.create(self.world, call, intake.take(call, Body(obj)))
+            body = Body({"apiVersion": call.served.api_version, "kind": definition.kind, **obj})
+            await creator.create(self.world, call, intake.take(call, body))
         except ApiError as error:
             if error.code != ALREADY_EXISTS:
                 raise

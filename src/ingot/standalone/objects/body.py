@@ -1,7 +1,8 @@
 """Request bodies: bounded, decoded, and told apart when they are wrong."""
 
+import codecs
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,9 @@ import msgspec
 import yaml
 
 from ingot.api.object import Object
-from ingot.api.status import bad_request, unsupported_media_type
+from ingot.api.status import ApiError, bad_request, unsupported_media_type
 from ingot.standalone import protobuf
+from ingot.standalone.objects import gojson
 
 # Far deeper than any honest manifest, and well within Python's stack; kube-apiserver's decoder stops at 10,000.
 MAX_DEPTH = 500
@@ -19,16 +21,26 @@ decode_json = msgspec.json.Decoder().decode
 encode_json = msgspec.json.Encoder().encode
 
 
+class Unreadable(ApiError):
+    """A body that is no JSON or no YAML; `fault` says why, in the words of Go's parsers."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(400, "BadRequest", fault)
+        self.fault = fault
+
+
 @dataclass(slots=True)
 class Body:
-    """A decoded body with what strict validation wants to know of its text."""
+    """A decoded body with what strict validation wants to know of its text: the paths of duplicate fields."""
 
     value: Any
     duplicates: list[str] = field(default_factory=list)
+    raw: bytes = field(default=b"", compare=False)
 
 
 def decode(raw: bytes, media: str) -> Body:
-    """Decodes JSON, YAML or protobuf; refuses what is none of them, too deep or not UTF-8."""
+    """Decodes JSON, YAML or protobuf. Raises 415 for any other, Unreadable for what is none of it, 400 where it
+    nests too deep. Bytes that are not UTF-8 are replaced, as Go does."""
     media = media.partition(";")[0].strip().lower() or "application/json"
     if media == "application/json":
         return _from_json(raw)
@@ -45,10 +57,12 @@ def decode(raw: bytes, media: str) -> Body:
 def _from_json(raw: bytes) -> Body:
     try:
         value = decode_json(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise bad_request(f"invalid JSON in the body of the request: {error}") from error
+    except UnicodeDecodeError:
+        return _from_json(raw.decode("utf-8", "replace-bytes").encode())
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Unreadable(gojson.syntax_error(raw) or str(error)) from error
     _check_text(raw, value)
-    return Body(value, _duplicates(raw))
+    return Body(value, _duplicates(raw), raw)
 
 
 def _from_protobuf(raw: bytes) -> Body:
@@ -64,18 +78,37 @@ def _check_text(raw: bytes, value: Any) -> None:
         check_depth(value)
 
 
+class _Members(list[tuple[str, Any]]):
+    """The members of an object as they stand in the text."""
+
+
 def _duplicates(raw: bytes) -> list[str]:
-    found: list[str] = []
+    """The paths of fields that stand more than once in one object."""
+    found = False
 
-    def pairs(items: list[tuple[str, Any]]) -> Object:
-        result = dict(items)
-        if len(result) != len(items):
-            names = [name for name, _ in items]
-            found.extend(name for name in result if names.count(name) > 1)
-        return result
+    def members(items: list[tuple[str, Any]]) -> Object:
+        nonlocal found
+        made = dict(items)
+        found = found or len(made) != len(items)
+        return made
 
-    json.loads(raw, object_pairs_hook=pairs)
-    return found
+    json.loads(raw, object_pairs_hook=members)
+    # Paths cost more, and are hardly ever asked for.
+    return list(dict.fromkeys(_repeated(json.loads(raw, object_pairs_hook=_Members), ""))) if found else []
+
+
+def _repeated(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, _Members):
+        seen = set()
+        for name, child in value:
+            here = f"{path}.{name}" if path else name
+            if name in seen:
+                yield here
+            seen.add(name)
+            yield from _repeated(child, here)
+    elif isinstance(value, list):
+        for at, child in enumerate(value):
+            yield from _repeated(child, f"{path}[{at}]")
 
 
 def _from_yaml(raw: bytes) -> Body:
@@ -87,12 +120,22 @@ def _from_yaml(raw: bytes) -> Body:
         loader = _Loader(text)
         try:
             # Through JSON and back: keys become strings, and what JSON cannot say is refused.
-            body = Body(decode_json(encode_json(loader.get_single_data())), loader.duplicates)
+            body = Body(decode_json(encode_json(loader.get_single_data())), loader.duplicates, raw)
         finally:
             loader.dispose()
     except (yaml.YAMLError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-        raise bad_request(f"error decoding YAML: {error}") from error
+        raise Unreadable(f"error converting YAML to JSON: yaml: {_problem(error)}") from error
     return body
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong with a YAML text, as Go's port of libyaml tells it: without the line where it is the first."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return str(error)
+    line = next((mark.line for mark in (error.context_mark, error.problem_mark) if mark and mark.line), 0)
+    if line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    return f"line {line}: {error.problem}" if line else str(error.problem)
 
 
 def _check_events(text: str) -> None:
@@ -142,3 +185,12 @@ def check_depth(value: Any) -> None:
 
 def _children(value: Object | list[Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
+
+
+def _replace_bytes(error: UnicodeError) -> tuple[str, int]:
+    """Puts U+FFFD in place of every byte that is not UTF-8."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error("replace-bytes", _replace_bytes)

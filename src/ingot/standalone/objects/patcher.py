@@ -7,10 +7,11 @@ from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found
 from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin.decode import read_error
 from ingot.standalone.objects import creator, intake, updater
-from ingot.standalone.objects.body import Body, decode
+from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import apply, json_patch, merge_patch, strategic
+from ingot.standalone.patch.values import json_type
 from ingot.standalone.store.store import encode
 
 JSON_PATCH = "application/json-patch+json"
@@ -23,14 +24,13 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
     """Applies the patch. Returns the result and whether it was created, which only server-side apply does."""
     media = media.partition(";")[0].strip()
     if media == APPLY:
-        return await _apply(world, call, decode(raw, APPLY))
+        return await _apply(world, call, _read(raw, APPLY))
     if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC) or (media == STRATEGIC and call.served.definition.custom):
         raise _unsupported(call)
     if call.query.get("force"):
-        raise bad_request(
-            'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch'
-        )
-    body = decode(raw, "application/json")
+        why = "Forbidden: may not be specified for non-apply patch"
+        raise invalid("meta.k8s.io", "PatchOptions", "", [Cause("force", why, "FieldValueForbidden")])
+    body = _read(raw, media)
 
     def make(old: Object) -> Object:
         new = _patched(call, media, old, body.value)
@@ -42,6 +42,16 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         return new
 
     return await updater.change(world, call, make), False
+
+
+def _read(raw: bytes, media: str) -> Body:
+    """The patch itself, decoded."""
+    try:
+        return decode(raw, APPLY if media == APPLY else "application/json")
+    except Unreadable as error:
+        # Each kind of patch is read by another part of kube-apiserver.
+        prefix = {APPLY: "error decoding YAML: ", STRATEGIC: ""}.get(media, "error decoding patch: ")
+        raise bad_request(prefix + error.fault) from error
 
 
 def _check_types(call: Call, new: Object) -> None:
@@ -63,24 +73,11 @@ def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Any:
 async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
     served, definition = call.served, call.served.definition
     if not call.query.get("fieldManager"):
-        raise ApiError(
-            422,
-            "Invalid",
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-            {
-                "group": "meta.k8s.io",
-                "kind": "PatchOptions",
-                "causes": [
-                    {
-                        "reason": "FieldValueRequired",
-                        "message": "Required value: is required for apply patch",
-                        "field": "fieldManager",
-                    }
-                ],
-            },
-        )
+        why = "Required value: is required for apply patch"
+        raise invalid("meta.k8s.io", "PatchOptions", "", [Cause("fieldManager", why, "FieldValueRequired")])
     if not isinstance(body.value, dict):
-        raise bad_request("an apply patch must be one object")
+        why = f"json: cannot unmarshal {json_type(body.value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
     applied = body.value
     if isinstance(applied.get("metadata"), dict) and applied["metadata"].get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
