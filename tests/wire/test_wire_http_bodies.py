@@ -118,6 +118,7 @@ async def test_wrong_types_in_a_custom_kind_are_told_by_field(http: Exchange, cl
 async def test_another_kind_or_version_does_not_belong_here(http: Exchange, path: str) -> None:
     for change in (
         {"kind": "Secret"},
+        {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1"},
         {"kind": "Nonsense"},
         {"apiVersion": "v2"},
         {"apiVersion": "apps/v1"},
@@ -139,6 +140,12 @@ async def test_a_custom_kind_must_say_what_it_is(http: Exchange, client: Client,
     for change in ({"kind": ""}, {"apiVersion": ""}, {"kind": "Widget"}, {"apiVersion": f"{resource.group}/v9"}):
         answer = await http.send("POST", resource.path(namespace), {**gadget(resource, "one"), **change})
         assert answer.status in (400, 422), change
+
+
+async def test_a_body_of_a_custom_kind_is_an_object(http: Exchange, client: Client, namespace: str) -> None:
+    resource = await served(client, namespace)
+    for body in ("{", "", "[]", "null", "1", '"text"', "{}", '{"kind": 1}', '{"apiVersion": {}, "kind": "Gadget"}'):
+        assert (await http.send("POST", resource.path(namespace), body)).status == 400, body
 
 
 async def test_names_in_the_body_must_be_those_of_the_path(http: Exchange, path: str, client: Client) -> None:

@@ -18,7 +18,11 @@ def path(namespace: str) -> str:
 
 
 UNKNOWN: Object = {**config_map("one"), "surprise": 1, "metadata": {"name": "one", "odd": {"a": 1}}}
-DUPLICATE = '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"one"},"data":{"a":"1","a":"2"},"data":{"b":"3"}}'
+DUPLICATE = (
+    '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"one","name":"one"},'
+    '"data":{"a":"1","a":"2"},"immutable":false,"immutable":false}'
+)
+
 
 
 async def test_unknown_fields_are_warned_of_by_default(http: Exchange, path: str) -> None:
