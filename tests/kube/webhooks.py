@@ -1,0 +1,138 @@
+"""Ingot on a real cluster: its CRDs and webhooks as deploy/ has them, and `ingot webhook` as a process on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import trustme
+import yaml
+
+from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
+from ingot.api.status import ApiError
+from ingot.kube.client import Client
+from ingot_up import INGOT
+from kube.cluster import free_ports
+from kube.process import Process
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
+ADMISSION = "admissionregistration.k8s.io"
+CONFIGURATIONS = {
+    kind: Resource(ADMISSION, "v1", f"{kind.lower()}s", kind, namespaced=False)
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+}
+START_TIMEOUT = 30.0
+EFFECT_TIMEOUT = 30.0
+
+
+class Webhooks:
+    """`ingot webhook` while the context is open. It may be entered again, on the same port."""
+
+    def __init__(self, directory: Path) -> None:
+        self._authority = trustme.CA()
+        issued = self._authority.issue_cert("127.0.0.1")
+        certificate, key = directory / "tls.crt", directory / "tls.key"
+        issued.cert_chain_pems[0].write_to_path(str(certificate))
+        issued.private_key_pem.write_to_path(str(key))
+        (port,) = free_ports(1)
+        self.url = f"https://127.0.0.1:{port}"
+        command = [*INGOT, "webhook", "--certificate", str(certificate), "--key", str(key)]
+        self.process = Process("ingot webhook", [*command, "--listen", f"127.0.0.1:{port}"], directory / "webhook.log")
+
+    def __enter__(self) -> Webhooks:
+        self.process.__enter__()
+        try:
+            self._wait_ready()
+        except BaseException:
+            self.process.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.__exit__(kind, error, trace)
+
+    def _wait_ready(self) -> None:
+        context = ssl.create_default_context()
+        self._authority.configure_trust(context)
+        deadline = time.monotonic() + START_TIMEOUT
+        while True:
+            self.process.check()
+            try:
+                with urllib.request.urlopen(f"{self.url}/readyz", context=context, timeout=5):  # noqa: S310
+                    return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"ingot webhook was not ready\n{self.process.tail()}") from None
+                time.sleep(0.02)
+
+    def reached(self, manifest: Any) -> Any:
+        """The manifest with this process in place of the service: no service has an address in the tests."""
+        if isinstance(manifest, list):
+            return [self.reached(each) for each in manifest]
+        if not isinstance(manifest, dict):
+            return manifest
+        made = {key: self.reached(value) for key, value in manifest.items()}
+        if isinstance(service := manifest.get("clientConfig", {}), dict) and "service" in service:
+            bundle = base64.b64encode(self._authority.cert_pem.bytes()).decode()
+            made["clientConfig"] = {"url": self.url + service["service"]["path"], "caBundle": bundle}
+        return made
+
+
+async def install(client: Client, webhooks: Webhooks) -> None:
+    """Applies deploy/ as it is, but for where the webhooks are. All of it is in effect on return."""
+    crds = [webhooks.reached(manifest) for manifest in manifests(DEPLOY.glob("crds/*.yaml"))]
+    for crd in crds:
+        await client.apply(CRDS, crd, "installation")
+    for manifest in manifests([DEPLOY / "webhooks.yaml"]):
+        await client.apply(CONFIGURATIONS[manifest["kind"]], webhooks.reached(manifest), "installation")
+    async with asyncio.timeout(EFFECT_TIMEOUT):
+        for crd in crds:
+            await _established(client, name_of(crd))
+
+
+async def uninstall(client: Client) -> None:
+    """Removes the CRDs, all objects with them, and then the webhooks."""
+    names = [name_of(manifest) for manifest in manifests(DEPLOY.glob("crds/*.yaml"))]
+    for name in names:
+        await client.delete(CRDS, name)
+    async with asyncio.timeout(EFFECT_TIMEOUT):
+        for name in names:
+            await _gone(client, name)
+    for manifest in manifests([DEPLOY / "webhooks.yaml"]):
+        await client.delete(CONFIGURATIONS[manifest["kind"]], name_of(manifest))
+
+
+def manifests(files: Iterable[Path]) -> Iterator[Object]:
+    """The objects in files of YAML."""
+    for file in sorted(files):
+        yield from yaml.load_all(file.read_text(), yaml.CSafeLoader)
+
+
+async def _established(client: Client, name: str) -> None:
+    while True:
+        status = (await client.get(CRDS, name)).get("status", {})
+        if any(each["type"] == "Established" and each["status"] == "True" for each in status.get("conditions") or ()):
+            return
+        await asyncio.sleep(0.02)
+
+
+async def _gone(client: Client, name: str) -> None:
+    while True:
+        try:
+            await client.get(CRDS, name)
+        except ApiError as error:
+            if error.code == 404:
+                return
+            raise
+        await asyncio.sleep(0.05)
