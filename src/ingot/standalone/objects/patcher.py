@@ -3,7 +3,7 @@
 from typing import Any
 
 from ingot.api.object import Object
-from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found
+from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found, unsupported_media_type
 from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin.decode import read_error
 from ingot.standalone.objects import creator, intake, updater
@@ -12,6 +12,7 @@ from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import apply, json_patch, merge_patch, strategic
 from ingot.standalone.patch.values import json_type
+from ingot.standalone.schema import goprint
 from ingot.standalone.store.store import encode
 
 JSON_PATCH = "application/json-patch+json"
@@ -36,7 +37,7 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         new = _patched(call, media, old, body.value)
         if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
             raise bad_request("the patch leaves no object with metadata")
-        _check_types(call, new)
+        _check_types(call, media, body.value, new)
         intake.place(call, new)
         intake.shape(call, new, body.duplicates)
         return new
@@ -54,11 +55,14 @@ def _read(raw: bytes, media: str) -> Body:
         raise bad_request(prefix + error.fault) from error
 
 
-def _check_types(call: Call, new: Object) -> None:
-    """A patch that leaves a Kubernetes kind with a wrong type is the patch's fault, and told so."""
+def _check_types(call: Call, media: str, patch_value: Any, new: Object) -> None:
+    """A patch that leaves a wrong type, or a field that nobody knows where that matters, is told so itself."""
     served = call.served
-    if not served.definition.custom and (fault := read_error(served.version.schema, new)):
-        shown = encode(new).decode()
+    fault = None if served.definition.custom else read_error(served.version.schema, new)
+    if fault is None and call.validation == "Strict" and (unknown := served.schema.unknown(new)):
+        fault = "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
+    if fault:
+        shown = goprint.plain(patch_value) if media == STRATEGIC else encode(new).decode()
         raise invalid("", "", "", [Cause("patch", f"Invalid value: {quote(shown)}: {fault}")])
 
 
@@ -100,13 +104,10 @@ async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
 
 
 def _unsupported(call: Call) -> ApiError:
-    accepted = (
-        [JSON_PATCH, MERGE_PATCH, APPLY]
-        if call.served.definition.custom
-        else [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY]
-    )
-    return ApiError(
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted),
+    if not call.served.definition.custom:
+        # On Kubernetes' own paths another part refuses it, which does not say what would do.
+        return ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    return unsupported_media_type(
+        "the body of the request was in an unknown format - accepted media types include: "
+        f"{JSON_PATCH}, {MERGE_PATCH}, {APPLY}"
     )
