@@ -98,14 +98,16 @@ class Served:
             return b"{" + value[len(self._head) :]
         return value
 
-    def check(self, new: Object, old: Object | None) -> list[Cause]:
+    def check(self, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
         """Everything that is wrong with an object of this version; `old` is None on create."""
         definition = self.definition
         if not definition.custom:
             return definition.validate(new, old)
         causes = meta.validate(new, old, definition.namespaced, kubernetes=False)
-        faults = self.schema.validate(new, old)
-        causes += faults or self.schema.validate_rules(new, old)
+        if subresource == "status" and old is not None:
+            causes += self.schema.check_status(new, old)
+        else:
+            causes += self.schema.check(new, old)
         causes += definition.validate(new, old)
         return causes or registry.validate(new, old)
 
