@@ -131,7 +131,7 @@ def test_a_custom_resource_shows_name_and_age_if_nothing_else() -> None:
 )
 def test_rows_carry_what_was_asked_for(include: str, expected: Any) -> None:
     definition = thing()
-    assert render(definition, definition.versions["v1"], [THING], {}, include)["rows"][0].get("object") == expected
+    assert render(definition, definition.versions["v1"], [THING], {}, include)["rows"][0]["object"] == expected
 
 
 def shown(qualified: str, obj: dict[str, Any]) -> dict[str, Any]:

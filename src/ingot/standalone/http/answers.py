@@ -9,12 +9,11 @@ from ingot.api.object import Object
 from ingot.api.status import ApiError
 
 encode = msgspec.json.Encoder().encode
+JSON = "application/json"
 NO_CACHE = "no-cache, private"
 
 
-def answer(
-    body: bytes, code: int = 200, media: str = "application/json", headers: Mapping[str, str] | None = None
-) -> web.Response:
+def answer(body: bytes, code: int = 200, media: str = JSON, headers: Mapping[str, str] | None = None) -> web.Response:
     made = web.Response(body=body, status=code, headers=headers)
     made.headers["Content-Type"] = media
     made.headers["Cache-Control"] = NO_CACHE
@@ -30,6 +29,12 @@ def refusal(error: ApiError) -> web.Response:
     if seconds := (error.details or {}).get("retryAfterSeconds"):
         headers["Retry-After"] = str(seconds)
     return answer(encode(error.status()), error.code, headers=headers)
+
+
+def indent(response: web.StreamResponse) -> None:
+    """Spreads a JSON answer over lines, for people."""
+    if isinstance(response, web.Response) and response.content_type == JSON and isinstance(response.body, bytes):
+        response.body = msgspec.json.format(response.body, indent=2)
 
 
 def warn(response: web.StreamResponse, warnings: Iterable[str]) -> None:

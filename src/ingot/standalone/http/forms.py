@@ -6,13 +6,16 @@ import msgspec
 import yaml
 
 from ingot.api.object import Object
+from ingot.api.status import bad_request
 from ingot.standalone import table
+from ingot.standalone.access.quote import quote
 from ingot.standalone.http.negotiate import JSON, YAML, Form
 from ingot.standalone.objects.reader import Listing
 from ingot.standalone.resources.served import Served
 from ingot.standalone.store.history import Entry
 
 encode = msgspec.json.Encoder().encode
+INCLUDED = ("None", "Metadata", "Object")
 
 
 class Former:
@@ -22,6 +25,9 @@ class Former:
         self.served = served
         self.form = form
         self._include = include or "Metadata"
+        if form.kind == "Table" and self._include not in INCLUDED:
+            why = f"Invalid value: {quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+            raise bad_request(f"Unable to convert to Table as requested: includeObject: {why}")
 
     @property
     def stream_type(self) -> str:

@@ -1,5 +1,6 @@
 """Verbs on objects: each request finds its kind, its verb and its subresource here."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aiohttp import web
@@ -10,11 +11,11 @@ from ingot.standalone.access.user import User
 from ingot.standalone.builtin.kinds.reviews import SENT
 from ingot.standalone.http import answers
 from ingot.standalone.http.forms import Former
-from ingot.standalone.http.negotiate import negotiate
+from ingot.standalone.http.negotiate import indented, negotiate
 from ingot.standalone.http.streams import Streams, connect
 from ingot.standalone.http.target import Target
 from ingot.standalone.http.watch import Watch
-from ingot.standalone.objects import body, creator, deleter, intake, patcher, pods, reader, scale, updater
+from ingot.standalone.objects import body, creator, deleter, identity, intake, patcher, pods, reader, scale, updater
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.served import Served
@@ -48,6 +49,8 @@ class Verbs:
         if version.deprecated:
             call.warnings.append(version.deprecation_warning)
         answers.warn(response, call.warnings)
+        if indented(call.query, call.agent):
+            answers.indent(response)
         return response
 
     def _call(self, request: web.BaseRequest, found: Target, verb: str, user: User) -> Call:
@@ -59,13 +62,17 @@ class Verbs:
         namespace = "" if is_namespace else found.namespace
         if bool(namespace) > definition.namespaced:
             raise path_not_found()
-        if definition.namespaced and not namespace and (found.name or verb == "create"):
+        if definition.namespaced and not namespace and found.name:
             raise path_not_found()
         agent = request.headers.get("User-Agent", "")
-        return Call(served, verb, namespace, found.name, found.subresource, user, request.query, agent)
+        query: Mapping[str, str] = request.query
+        if found.watched and found.name:
+            query = {**query, "fieldSelector": f"metadata.name={found.name}"}
+        return Call(served, verb, namespace, found.name, found.subresource, user, query, agent)
 
     async def _dispatch(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
-        former = Former(call.served, negotiate(request.headers.get("Accept", "")), call.query.get("includeObject", ""))
+        form = negotiate(request.headers.get("Accept", ""), call.served.definition.custom)
+        former = Former(call.served, form, call.query.get("includeObject", ""))
         if call.subresource == "scale":
             return await self._scale(request, call)
         if call.subresource in SENT or call.served.definition.ephemeral:
@@ -96,7 +103,7 @@ class Verbs:
         if call.verb == "patch":
             obj, created = await patcher.patch(self._world, call, media, raw)
         else:
-            taken = intake.take(call, body.decode(raw, media))
+            taken = intake.take(call, identity.read(call, raw, media))
             if created:
                 obj = await creator.create(self._world, call, taken)
             else:
@@ -105,7 +112,8 @@ class Verbs:
 
     async def _review(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
         posed = replace(call, served=self._sent[call.subresource]) if call.subresource else call
-        given = intake.take(posed, body.decode(await read_body(request), request.headers.get("Content-Type", "")))
+        raw, media = await read_body(request), request.headers.get("Content-Type", "")
+        given = intake.take(posed, identity.read(posed, raw, media))
         managed = posed.served.fields(call.subresource).update(None, given, call.manager, call.timestamp)
         intake.manage(given, managed)
         if call.subresource in ("binding", "eviction"):
@@ -141,8 +149,18 @@ def _check_verb(call: Call) -> None:
     allowed = (
         SUBRESOURCE_VERBS.get(call.subresource, ("get", "patch", "update")) if call.subresource else definition.verbs
     )
-    if call.verb not in allowed:
+    if call.verb not in allowed or not _belongs(call):
         raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+
+def _belongs(call: Call) -> bool:
+    """Whether the verb is one for what the path names: an object, or a collection in its namespace."""
+    if call.verb in ("update", "patch"):
+        return bool(call.name)
+    if call.verb in ("create", "deletecollection"):
+        in_place = bool(call.namespace) or not call.served.definition.namespaced
+        return in_place and bool(call.name) == bool(call.subresource)
+    return True
 
 
 def _written(former: Former, content: bytes, code: int = 200) -> web.Response:

@@ -56,7 +56,7 @@ def _definition(column: Column) -> Object:
 
 
 def _row(columns: Sequence[Column], obj: Object, include_object: str) -> Object:
-    row: Object = {"cells": [cell(column, obj) for column in columns]}
+    row: Object = {"cells": [cell(column, obj) for column in columns], "object": None}
     if include_object == "Object":
         row["object"] = obj
     elif include_object != "None":

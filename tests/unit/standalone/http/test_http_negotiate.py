@@ -3,7 +3,7 @@
 import pytest
 
 from ingot.api.status import ApiError
-from ingot.standalone.http.negotiate import Form, negotiate
+from ingot.standalone.http.negotiate import Form, indented, negotiate
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -33,3 +33,17 @@ def test_what_cannot_be_given_is_not_acceptable(accept: str) -> None:
     with pytest.raises(ApiError) as refused:
         negotiate(accept)
     assert refused.value.code == 406
+
+
+def test_only_custom_kinds_take_any_application() -> None:
+    assert negotiate("application/*", custom=True) == Form()
+    with pytest.raises(ApiError, match="Available representations"):
+        negotiate("application/*")
+
+
+@pytest.mark.parametrize(
+    ("pretty", "agent", "expected"),
+    [("", "kubectl", False), ("", "curl/8", True), ("true", "kubectl", True), ("0", "Mozilla/5.0 (X11)", False)],
+)
+def test_answers_are_indented_for_people(pretty: str, agent: str, expected: bool) -> None:
+    assert indented({"pretty": pretty}, agent) is expected
