@@ -4,7 +4,8 @@ from ingot.api.object import Object
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.owners import Meta, Node, Owner, Owners, meta_of
 from ingot.standalone.lifecycle.worker import Worker
-from ingot.standalone.objects.deleter import FOREGROUND, ORPHAN, Options
+from ingot.standalone.objects.deleter import FOREGROUND, ORPHAN
+from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.store.history import Change

@@ -8,7 +8,7 @@ from ingot.standalone.access.user import MASTERS, User
 from ingot.standalone.objects import creator, deleter, intake, updater
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call, timestamp
-from ingot.standalone.objects.deleter import Options
+from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 

@@ -10,7 +10,7 @@ from ingot.standalone.lifecycle.owners import meta_of
 from ingot.standalone.lifecycle.remains import Remains
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.call import timestamp
-from ingot.standalone.objects.deleter import Options
+from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.store.history import Change, Entry

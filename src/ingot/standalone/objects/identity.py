@@ -12,7 +12,7 @@ from ingot.standalone.patch.values import json_type
 _SUMMARY = 30
 # Where Go's registry of kinds is made: its name, which it tells to everybody.
 _SCHEME = '"pkg/runtime/scheme.go:100"'
-_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _KNOWN = {
     (definition.api_version(version), definition.kind) for definition in DEFINITIONS for version in definition.versions
 }
@@ -42,7 +42,7 @@ def identify(call: Call, body: Body) -> None:
 def _check_names(call: Call, body: Body) -> None:
     fault = ""
     if not isinstance(body.value, dict):
-        fault = f"json: cannot unmarshal {json_type(body.value)} into Go value of type {_TYPE_META}"
+        fault = f"json: cannot unmarshal {json_type(body.value)} into Go value of type {TYPE_META}"
     else:
         for name in ("apiVersion", "kind"):
             value = body.value.get(name)

@@ -5,12 +5,13 @@ import random
 import uuid
 
 from ingot.api.object import Object, name_of, namespace_of
-from ingot.api.status import bad_request, invalid
+from ingot.api.status import ApiError, bad_request, invalid
 from ingot.standalone.builtin import schemas
 from ingot.standalone.builtin.canonical import canonical
 from ingot.standalone.builtin.decode import decode_error, read_error
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
+from ingot.standalone.patch.values import json_type
 
 # Neither vowels nor digits that look like them: no generated name spells a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
@@ -21,23 +22,13 @@ _random = random.Random(os.urandom(32))  # noqa: S311
 
 
 def take(call: Call, body: Body) -> Object:
-    """The body as an object of the call's kind and version, defaulted; refuses what is not one.
+    """The body as an object of the call's kind and version, defaulted; `identity` has seen that it is one.
 
     Unknown and duplicate fields are refused, told or dropped, as the call asks.
     """
-    served, definition = call.served, call.served.definition
-    obj = body.value
-    if not isinstance(obj, dict):
-        raise bad_request(f"the body of the request must be a {definition.kind}, not {type(obj).__name__}")
-    obj.setdefault("apiVersion", served.api_version)
-    obj.setdefault("kind", definition.kind)
-    if (obj["apiVersion"], obj["kind"]) != (served.api_version, definition.kind):
-        raise bad_request(
-            f"{obj['kind']} in version {obj['apiVersion']!r} cannot be handled as a {definition.kind}: "
-            f"the path serves {definition.kind} in version {served.api_version!r}"
-        )
-    if not isinstance(obj.setdefault("metadata", {}), dict):
-        raise bad_request("metadata: must be an object")
+    obj: Object = body.value
+    if obj.get("metadata") is None:
+        obj["metadata"] = {}
     shape(call, obj, body.duplicates)
     return in_front(obj)
 
@@ -45,9 +36,9 @@ def take(call: Call, body: Body) -> Object:
 def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
     """Checks the types of a Kubernetes kind, deals with unknown fields and fills in defaults."""
     served, definition = call.served, call.served.definition
-    problem = _metadata_fault(call, obj) if definition.custom else decode_error(definition, obj, served.version.name)
-    if problem:
-        raise bad_request(problem)
+    fault = _metadata_fault(obj) if definition.custom else decode_error(definition, obj, served.version.name)
+    if fault:
+        raise _unhandled(call, fault)
     if unknown := served.schema.unknown(obj):
         served.schema.prune(obj)
     _tell(call, [f'duplicate field "{name}"' for name in duplicates] + [f'unknown field "{path}"' for path in unknown])
@@ -61,13 +52,17 @@ def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
         obj["metadata"]["managedFields"] = []
 
 
-def _metadata_fault(call: Call, obj: Object) -> str | None:
+def _metadata_fault(obj: Object) -> str | None:
     """What is wrong with the types in a custom resource's metadata; all else is for its schema to say."""
-    fault = read_error(schemas.resolved(schemas.OBJECT_META), obj["metadata"])
-    if fault is None:
-        return None
+    meta = obj["metadata"]
+    if not isinstance(meta, dict):
+        return f"json: cannot unmarshal {json_type(meta)} into Go value of type v1.ObjectMeta"
+    return read_error(schemas.resolved(schemas.OBJECT_META), meta)
+
+
+def _unhandled(call: Call, fault: str) -> ApiError:
     kind = call.served.definition.kind
-    return f'{kind} in version "{call.served.version.name}" cannot be handled as a {kind}: {fault}'
+    return bad_request(f'{kind} in version "{call.served.version.name}" cannot be handled as a {kind}: {fault}')
 
 
 def _tell(call: Call, faults: list[str]) -> None:
@@ -77,11 +72,7 @@ def _tell(call: Call, faults: list[str]) -> None:
     if call.validation == "Warn":
         call.warnings += faults
         return
-    definition = call.served.definition
-    raise bad_request(
-        f'{definition.kind} in version "{call.served.version.name}" cannot be handled as a {definition.kind}: '
-        f"strict decoding error: {', '.join(faults)}"
-    )
+    raise _unhandled(call, f"strict decoding error: {', '.join(faults)}")
 
 
 def in_front(obj: Object) -> Object:
@@ -137,6 +128,6 @@ def baptize(obj: Object) -> None:
 def check(call: Call, obj: Object, old: Object | None) -> None:
     """Raises 422 with everything that is wrong with the object."""
     definition = call.served.definition
-    causes = call.served.check(obj, old)
+    causes = call.served.check(obj, old, call.subresource)
     if causes:
         raise invalid(definition.group, definition.kind, name_of(obj), causes)

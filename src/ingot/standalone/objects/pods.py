@@ -2,7 +2,7 @@
 
 from ingot.api.object import Object, name_of
 from ingot.api.status import Cause, bad_request, conflict, invalid
-from ingot.standalone.objects import deleter, updater
+from ingot.standalone.objects import deleter, deletion, updater
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 
@@ -16,7 +16,7 @@ async def act(world: World, call: Call, given: Object) -> Object:
     if call.subresource == "binding":
         await _bind(world, call, given)
     else:
-        await deleter.delete(world, call, deleter.options(call, given.get("deleteOptions")))
+        await deleter.delete(world, call, deletion.options(given.get("deleteOptions") or {}))
     return CREATED
 
 

@@ -1,0 +1,111 @@
+"""DeleteOptions: how a deletion is to be done, and of which object only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ingot.api.object import Object, name_of
+from ingot.api.status import ApiError, Cause, conflict, invalid
+from ingot.standalone.builtin import schemas
+from ingot.standalone.builtin.decode import read_error
+from ingot.standalone.objects.body import Unreadable, decode
+from ingot.standalone.objects.call import Call, whole
+from ingot.standalone.objects.identity import TYPE_META
+from ingot.standalone.patch.values import json_type
+
+POLICIES = ("Foreground", "Background", "Orphan")
+SCHEMA = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What DeleteOptions say, from the body or the query. `uid` and `revision` are preconditions."""
+
+    grace: int | None = None
+    policy: str = ""
+    uid: str = ""
+    revision: str = ""
+    dry_run: bool = False
+
+
+def read(call: Call, raw: bytes, media: str) -> Options:
+    """The options of a request: those of its body, or of its query where it has none."""
+    if not raw:
+        return options(_from_query(call))
+    try:
+        given = decode(raw, media).value
+    except Unreadable as error:
+        raise _unread(f"couldn't get version/kind; json parse error: {error.fault}") from error
+    if given is not None and not isinstance(given, dict):
+        why = f"json: cannot unmarshal {json_type(given)} into Go value of type {TYPE_META}"
+        raise _unread(f"couldn't get version/kind; json parse error: {why}")
+    if fault := read_error(schemas.resolved(SCHEMA), given or {}):
+        raise _unread(fault)
+    return options(given or {})
+
+
+def _unread(why: str) -> ApiError:
+    """A body that cannot be read is, here only, an error of the server's own to kube-apiserver."""
+    return ApiError(500, "", why)
+
+
+def _from_query(call: Call) -> Object:
+    query = call.query
+    given: Object = {name: query[name] for name in ("propagationPolicy", "orphanDependents") if name in query}
+    if "orphanDependents" in given:
+        given["orphanDependents"] = given["orphanDependents"].lower() in ("1", "t", "true")
+    if "gracePeriodSeconds" in query:
+        given["gracePeriodSeconds"] = whole(query["gracePeriodSeconds"])
+    if "dryRun" in query:
+        given["dryRun"] = [query["dryRun"]]
+    return given
+
+
+def options(given: Object) -> Options:
+    """Raises 422 for options that nobody knows or that exclude each other."""
+    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    dry_run = given.get("dryRun") or []
+    causes = []
+    if policy is not None and orphan is not None:
+        why = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
+        causes.append(Cause("propagationPolicy", why))
+    elif policy is not None and policy not in POLICIES:
+        causes.append(_unsupported("propagationPolicy", f'"{policy}"', (*POLICIES, "nil")))
+    if any(value != "All" for value in dry_run):
+        shown = ", ".join(f'"{value}"' for value in dry_run)
+        causes.append(_unsupported("dryRun", f"[]string{{{shown}}}", ("All",)))
+    if causes:
+        raise invalid("meta.k8s.io", "DeleteOptions", "", causes)
+    if policy is None and orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    before: Any = given.get("preconditions") or {}
+    grace = given.get("gracePeriodSeconds")
+    return Options(
+        None if grace is None else max(grace, 0),
+        policy or "",
+        before.get("uid") or "",
+        before.get("resourceVersion") or "",
+        bool(dry_run),
+    )
+
+
+def _unsupported(field: str, value: str, known: tuple[str, ...]) -> Cause:
+    listed = ", ".join(f'"{name}"' for name in known)
+    return Cause(field, f"Unsupported value: {value}: supported values: {listed}", "FieldValueNotSupported")
+
+
+def check_preconditions(call: Call, obj: Object, chosen: Options) -> None:
+    """Raises 409 where the object is not the one that is to go."""
+    definition, meta = call.served.definition, obj["metadata"]
+    target = (definition.group, definition.kind, name_of(obj))
+    if chosen.uid and chosen.uid != meta["uid"]:
+        raise conflict(
+            *target,
+            f"the UID in the precondition ({chosen.uid}) does not match the UID in record ({meta['uid']}). "
+            "The object might have been deleted and then recreated",
+        )
+    if chosen.revision and chosen.revision != meta["resourceVersion"]:
+        raise conflict(
+            *target,
+            f"the ResourceVersion in the precondition ({chosen.revision}) does not match the ResourceVersion in "
+            f"record ({meta['resourceVersion']}). The object might have been modified",
+        )
