@@ -16,7 +16,7 @@ from wire.normal import Normal
 GOLDEN = Path(__file__).with_name("golden")
 ABSENT = ...
 # A value as Go's debugger would show it, with types and addresses of kube-apiserver's memory: no client can read it.
-DUMP = re.compile(r"(?:\[\])?\b[a-z]\w*\.[A-Z]\w*\{.*\}", re.DOTALL)
+DUMP = re.compile(r"(?:\[\])?\b[a-z]\w*\.[A-Z]\w*(?:\{.*\}|\(nil\))", re.DOTALL)
 
 
 class Transcript:
