@@ -117,7 +117,7 @@ def match(known: Sequence[Served], name: str) -> Served | None:
 
 def _places(served: Served) -> tuple[str, ...]:
     group, version = served.resource.group, served.resource.version
-    return (group, f"{version}.{group}") if group else (version,)
+    return (group, f"{version}.{group}") if group else (version, f"{version}.")
 
 
 def _full_names(served: Served) -> tuple[str, ...]:

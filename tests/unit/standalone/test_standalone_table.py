@@ -232,7 +232,7 @@ def test_nodes_services_classes_and_bindings_say_what_matters() -> None:
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     node = shown("nodes", {"metadata": {"labels": labels}, "spec": {"unschedulable": True}, "status": ready})
     assert (node["Status"], node["Roles"]) == ("Ready,SchedulingDisabled", "worker")
-    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30123}], "clusterIP": "10.96.0.9"}
+    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30123}], "clusterIPs": ["10.96.0.9"]}
     service = shown("services", {"spec": spec})
     assert (service["Cluster-IP"], service["Port(s)"], service["External-IP"]) == (
         "10.96.0.9",

@@ -21,6 +21,10 @@ _EXTRA = "extra-"
 _AUTHENTICATION = "authentication.k8s.io"
 
 
+class PlainRefusal(ApiError):
+    """A refusal that kube-apiserver sends as plain text rather than as a Status."""
+
+
 def impersonated(requestor: User, headers: Sequence[tuple[str, str]], path: str, authorizer: Authorizer) -> User:
     """The user that `requestor` acts as; raises the 403 for one whom they may not impersonate.
 
@@ -85,4 +89,4 @@ def _without_user(path: str, groups: Sequence[str], extra: dict[str, tuple[str, 
     ]
     listed += [f"{{UID  {uid}  {_AUTHENTICATION}/v1  }}"] if uid else []
     why = f"requested [{' '.join(listed)}] without impersonating a user"
-    return ApiError(500, "InternalError", f"Internal Server Error: {quote(path)}: {why}")
+    return PlainRefusal(500, "InternalError", f"Internal Server Error: {quote(path)}: {why}")

@@ -13,6 +13,7 @@ from ingot.api.status import forbidden
 from ingot.standalone.builtin import serviceips
 from ingot.standalone.builtin.kinds.claim import class_of
 from ingot.standalone.builtin.kinds.kind import nested
+from ingot.standalone.builtin.kinds.persistentvolume import note_phase
 from ingot.standalone.builtin.kinds.poddefaults import containers, tolerate_lost_nodes
 from ingot.standalone.builtin.kinds.storageclass import is_default
 from ingot.standalone.builtin.quantity import Quantity
@@ -21,6 +22,13 @@ TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a 
 ROOT_CA = "kube-root-ca.crt"
 # A little more than an hour, so that whoever mounts it can tell a default from a wish.
 _TOKEN_SECONDS = 3607
+# What holds storage until nothing uses it any more; see lifecycle.protection.
+PROTECTION = {
+    "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+    "persistentvolumes": "kubernetes.io/pv-protection",
+}
+# What keeps pods away from a node until it is ready; see lifecycle.nodes.
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -33,21 +41,34 @@ class Lookup(NamedTuple):
 
 def admit(key: str, new: Object, old: Object | None, lookup: Lookup) -> None:
     """Completes an object of the storage key `key`, in place; `old` is None on create. Raises ApiError to refuse."""
+    if old is None and key in PROTECTION:
+        _hold(new["metadata"].setdefault("finalizers", []), PROTECTION[key])
     if old is None and key in _ON_CREATE:
         _ON_CREATE[key](new, lookup)
     elif old is not None and key == "pods":
         _changed_pod(new, old)
     elif old is not None and key == "services":
         serviceips.keep(new, old)
+    elif old is not None and key == "persistentvolumes":
+        note_phase(new, old)
     elif old is not None and key == "persistentvolumeclaims":
         _resize(new, old, lookup)
 
 
 def _namespace(namespace: Object, _: Lookup) -> None:
     """A new namespace is held by its contents."""
-    finalizers = namespace["spec"].setdefault("finalizers", [])
-    if "kubernetes" not in finalizers:
-        finalizers.append("kubernetes")
+    _hold(namespace["spec"].setdefault("finalizers", []), "kubernetes")
+
+
+def _hold(finalizers: list[str], by: str) -> None:
+    if by not in finalizers:
+        finalizers.append(by)
+
+
+def _node(node: Object, _: Lookup) -> None:
+    taints = node["spec"].setdefault("taints", [])
+    if all((taint.get("key"), taint.get("effect")) != tuple(NOT_READY.values()) for taint in taints):
+        taints.append(dict(NOT_READY))
 
 
 def _pod(pod: Object, lookup: Lookup) -> None:
@@ -153,6 +174,7 @@ def _service(service: Object, lookup: Lookup) -> None:
 
 _ON_CREATE: dict[str, Callable[[Object, Lookup], None]] = {
     "namespaces": _namespace,
+    "nodes": _node,
     "pods": _pod,
     "persistentvolumeclaims": _claim,
     "services": _service,

@@ -20,6 +20,7 @@ def allocate(service: Object, others: Iterable[Object]) -> None:
     back. Raises ApiError where an address or port that was asked for is taken.
     """
     spec = service["spec"]
+    _pair(spec)
     if spec["type"] == "ExternalName":
         return
     listed = [other["spec"] for other in others]
@@ -44,6 +45,7 @@ def allocate(service: Object, others: Iterable[Object]) -> None:
 def keep(service: Object, old: Object) -> None:
     """Gives a service that is replaced what it had been given, where the new text does not mention it."""
     spec, before = service["spec"], old["spec"]
+    _pair(spec)
     if spec["type"] == "ExternalName" or before["type"] == "ExternalName":
         return
     if spec.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
@@ -57,6 +59,12 @@ def keep(service: Object, old: Object) -> None:
         number = had.get((port.get("name", ""), port["port"], port["protocol"]))
         if number and not port.get("nodePort"):
             port["nodePort"] = number
+
+
+def _pair(spec: Object) -> None:
+    """The single address and the list of them are one fact."""
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
 
 
 def _addresses(service: Object) -> Iterator[str]:

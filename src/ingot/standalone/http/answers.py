@@ -7,6 +7,7 @@ from aiohttp import web
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError
+from ingot.standalone.access.impersonation import PlainRefusal
 
 encode = msgspec.json.Encoder().encode
 JSON = "application/json"
@@ -25,6 +26,8 @@ def document(obj: Object, code: int = 200) -> web.Response:
 
 
 def refusal(error: ApiError) -> web.Response:
+    if isinstance(error, PlainRefusal):
+        return answer(f"{error.message}\n".encode(), error.code, media="text/plain; charset=utf-8")
     headers = {}
     if seconds := (error.details or {}).get("retryAfterSeconds"):
         headers["Retry-After"] = str(seconds)

@@ -115,7 +115,8 @@ class FieldManager:
             who = Identity(manager or "unknown", UPDATE, self.api_version, self.subresource)
             before = managed.get(who)
             fields = own if before is None else fieldset.union(before.fields, own)
-            managed[who] = Entry(who, self.api_version, fields, now)
+            # On a cluster an entry loses its time on the way from a Scale to the object.
+            managed[who] = Entry(who, self.api_version, fields, "" if self.subresource == "scale" else now)
 
     def zero(self) -> Object:
         return {"apiVersion": self.api_version, "kind": self.kind, **self.schema.zero}

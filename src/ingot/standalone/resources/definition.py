@@ -87,6 +87,7 @@ class Definition:
     validate: Callable[[Object, Object | None], list[Cause]] = no_causes
     # Kubernetes bumps metadata.generation only for some of its kinds; for custom resources always.
     has_generation: bool = False
+    first_generation: int = 1
     # A replace may create what is not there; a replace without a resourceVersion overwrites.
     create_on_update: bool = False
     unconditional_update: bool = True

@@ -36,6 +36,16 @@ def established(crd: Object, others: Iterable[Definition] = (), now: datetime | 
     }
 
 
+def terminating(crd: Object, still: bool, reason: str, message: str, now: datetime | None = None) -> Object:
+    """The status of a CRD on its way out; `still` says that its objects are yet to go."""
+    status = crd.get("status") or {}
+    conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
+    moment = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    going = _condition("Terminating", still, reason, message)
+    conditions["Terminating"] = _dated(going, conditions.get("Terminating"), moment)
+    return {**status, "conditions": list(conditions.values())}
+
+
 def _accept(wanted: Object, before: Object, taken: list[Definition]) -> tuple[Object, Object]:
     """(accepted names, the NamesAccepted condition). Of several conflicts the last one is told."""
     resources = {name for other in taken for name in (other.plural, other.singular, *other.short_names)}

@@ -9,10 +9,10 @@ from ingot.api.status import Cause
 from ingot.standalone.builtin import schemas
 from ingot.standalone.resources.definition import Column, Definition, Scale, Version
 from ingot.standalone.schema.crd_checks import check_crd
-from ingot.standalone.schema.crd_names import established
+from ingot.standalone.schema.crd_names import established, terminating
 from ingot.standalone.schema.scaling import scale_causes
 
-__all__ = ["check_crd", "default_crd", "definition_of", "established"]
+__all__ = ["check_crd", "default_crd", "definition_of", "established", "terminating"]
 
 # Discovery lists them in this order for custom resources.
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")

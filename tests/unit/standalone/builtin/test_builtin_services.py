@@ -13,6 +13,8 @@ PORT = {"port": 80}
 
 
 def service(**spec: Any) -> dict[str, Any]:
+    if "clusterIP" in spec:
+        spec.setdefault("clusterIPs", [spec["clusterIP"]])
     return {"spec": {"ports": [PORT], **spec}}
 
 
@@ -67,6 +69,13 @@ def test_every_service_gets_an_address_of_its_own(kind: Make) -> None:
     assert "10.96.0.1" not in found
     assert made[0]["spec"]["ipFamilies"] == ["IPv4"]
     assert made[0]["spec"]["clusterIPs"] == [found[0]]
+
+
+def test_the_single_address_becomes_the_list_of_them(kind: Make) -> None:
+    given = kind("services").filled({"spec": {"ports": [PORT], "clusterIP": "None"}})
+    assert "clusterIPs" not in given["spec"]
+    serviceips.allocate(given, [])
+    assert given["spec"]["clusterIPs"] == ["None"]
 
 
 def test_a_service_made_anew_gets_its_address_back(kind: Make) -> None:

@@ -115,6 +115,8 @@ CSI_DRIVER = define(
         AGE,
     ),
     has_generation=True,
+    # Kubernetes counts changes of a driver, but not its creation.
+    first_generation=0,
     unconditional_update=False,
     returns_deleted=True,
 )

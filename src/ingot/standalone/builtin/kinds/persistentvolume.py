@@ -42,6 +42,16 @@ def default(obj: Object) -> None:
     status.setdefault("phase", "Pending")
 
 
+def note_phase(new: Object, old: Object) -> None:
+    """Dates a change of phase, unless the writer has done so."""
+    status, before = new["status"], old["status"]
+    if status.get("phase") == before.get("phase"):
+        if before.get("lastPhaseTransitionTime"):
+            status.setdefault("lastPhaseTransitionTime", before["lastPhaseTransitionTime"])
+    elif status.get("lastPhaseTransitionTime") in (None, before.get("lastPhaseTransitionTime")):
+        status["lastPhaseTransitionTime"] = times.written(datetime.now(UTC))
+
+
 def validate(new: Object, old: Object | None) -> list[Cause]:
     spec = new["spec"]
     modes = spec.get("accessModes") or []

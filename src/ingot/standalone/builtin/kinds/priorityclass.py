@@ -9,7 +9,17 @@ from ingot.standalone.table.render import NAME
 
 HIGHEST = 1_000_000_000
 SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_FOR = {
+    "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
+    "system-cluster-critical": "Used for system critical pods that must run in the cluster, but can be moved to "
+    "another node if necessary.",
+}
 POLICIES = ("PreemptLowerPriority", "Never")
+
+
+def system_classes() -> list[Object]:
+    """The classes that every cluster has."""
+    return [{"metadata": {"name": name}, "value": value, "description": _FOR[name]} for name, value in SYSTEM.items()]
 
 
 def default(obj: Object) -> None:

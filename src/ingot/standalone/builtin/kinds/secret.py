@@ -1,13 +1,13 @@
 """Secret."""
 
 import base64
-import json
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.builtin import fields, names
 from ingot.standalone.builtin.kinds.configmap import SIZE_LIMIT, decoded_size, frozen
 from ingot.standalone.builtin.kinds.kind import AGE, define
+from ingot.standalone.objects.gojson import syntax_error
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 
@@ -16,6 +16,8 @@ _DOCKER = {
     "kubernetes.io/dockercfg": ".dockercfg",
     "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
 }
+# By the first character of a text.
+_JSON_TYPES = {"[": "array", '"': "string", "t": "bool", "f": "bool"}
 
 
 def default(obj: Object) -> None:
@@ -59,12 +61,14 @@ def _by_type(obj: Object, data: dict[str, str]) -> list[Cause]:
 def _docker(key: str, data: dict[str, str]) -> list[Cause]:
     if key not in data:
         return [fields.required(f"data[{key}]")]
-    try:
-        if isinstance(json.loads(base64.b64decode(data[key])), dict):
+    text = base64.b64decode(data[key])
+    fault = syntax_error(text)
+    if not fault:
+        first = text.lstrip()[:1].decode()
+        if first in "{n":
             return []
-        fault = "must be a JSON object"
-    except ValueError as error:
-        fault = str(error)
+        found = _JSON_TYPES.get(first, "number")
+        fault = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
     return [fields.invalid(f"data[{key}]", "<secret contents redacted>", fault)]
 
 

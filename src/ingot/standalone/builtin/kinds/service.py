@@ -21,9 +21,6 @@ _PRINTED = (
 def default(obj: Object) -> None:
     spec = obj["spec"]
     kind = spec.setdefault("type", "ClusterIP")
-    # The single address and the list of them are one fact.
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
     if spec.setdefault("sessionAffinity", "None") == "None":
         spec.pop("sessionAffinityConfig", None)
     elif spec["sessionAffinity"] == "ClientIP" and nested(spec, "sessionAffinityConfig", "clientIP") is None:

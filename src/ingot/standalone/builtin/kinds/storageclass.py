@@ -25,8 +25,7 @@ def default(obj: Object) -> None:
 def validate(new: Object, old: Object | None) -> list[Cause]:
     if old is not None:
         return _changes(new, old)
-    provisioner = new.get("provisioner", "")
-    causes = fields.named("provisioner", provisioner, lambda text: names.qualified(text.lower()))
+    causes = fields.named("provisioner", new.get("provisioner", "").lower(), names.qualified)
     causes += _parameters(new.get("parameters") or {})
     policy = new["reclaimPolicy"]
     if policy and policy not in ("Delete", "Retain"):
