@@ -27,6 +27,8 @@ from ingot.standalone.lifecycle import bootstrap
 from ingot.standalone.lifecycle.collector import Collector
 from ingot.standalone.lifecycle.customs import Customs
 from ingot.standalone.lifecycle.namespaces import Namespaces
+from ingot.standalone.lifecycle.nodes import Nodes
+from ingot.standalone.lifecycle.protection import Protection
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import Guard, World
@@ -74,7 +76,8 @@ class Server:
         self._verbs = Verbs(world, Reviews(authorizer, bearers, self._get))
         customs = Customs(world)
         await bootstrap.furnish(world)
-        self._workers = [customs, Namespaces(world, keys.authority_pem), Collector(world)]
+        namespaces = Namespaces(world, keys.authority_pem)
+        self._workers = [customs, namespaces, Nodes(world), Protection(world), Collector(world)]
         for worker in self._workers:
             worker.start()
         documents = Documents(world.catalog, lambda: self._ready)
