@@ -5,10 +5,11 @@ import asyncio
 from ingot.api import registry
 from ingot.api.object import Object, name_of
 from ingot.standalone.access import bootstrap
+from ingot.standalone.builtin.kinds.priorityclass import system_classes
 from ingot.standalone.lifecycle.customs import KEY as CUSTOMS
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.namespaces import FIRST
-from ingot.standalone.objects.deleter import Options
+from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.schema.custom import established
@@ -20,12 +21,14 @@ async def furnish(world: World) -> None:
     """Creates what is missing; brings default roles and Ingot's own definitions up to this program's."""
     inside = Inside(world, "kube-apiserver")
     namespaces = world.catalog.known("namespaces")
+    priorities = world.catalog.known("priorityclasses.scheduling.k8s.io")
     roles = world.catalog.known(f"clusterroles.{RBAC}")
     bindings = world.catalog.known(f"clusterrolebindings.{RBAC}")
     await asyncio.gather(
         *(inside.create(namespaces, {"metadata": {"name": name}}) for name in FIRST),
         *(_grant(inside, roles, role) for role in bootstrap.cluster_roles()),
         *(_grant(inside, bindings, binding) for binding in bootstrap.cluster_role_bindings()),
+        *(inside.create(priorities, chosen) for chosen in system_classes()),
         *(_define(inside, crd) for crd in registry.crds()),
     )
 

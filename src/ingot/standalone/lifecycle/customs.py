@@ -2,10 +2,11 @@
 
 import asyncio
 
-from ingot.api.object import Object
+from ingot.api.object import Object, name_of
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
-from ingot.standalone.objects.deleter import CUSTOM_CLEANUP, Options
+from ingot.standalone.objects.deleter import CUSTOM_CLEANUP
+from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.schema import custom
@@ -21,7 +22,7 @@ class Customs(Worker[str]):
     def __init__(self, world: World) -> None:
         super().__init__(world.store)
         self._world = world
-        self._inside = Inside(world, "customs")
+        self._inside = Inside(world, "kube-apiserver")
         # The generation of each definition that is served, to tell a new schema from a new status.
         self._generations: dict[str, int] = {}
         for entry in world.store.collection(KEY):
@@ -57,7 +58,7 @@ class Customs(Worker[str]):
         if crd is None:
             return
         if "deletionTimestamp" in crd["metadata"]:
-            await self._clean_up(definition, name)
+            await self._clean_up(definition, crd)
         else:
             await self._establish(definition, name, crd)
 
@@ -67,9 +68,11 @@ class Customs(Worker[str]):
         if status != crd.get("status"):
             await self._inside.change(definition, "", name, lambda newest: {**newest, "status": status}, "status")
 
-    async def _clean_up(self, definition: Definition, name: str) -> None:
+    async def _clean_up(self, definition: Definition, crd: Object) -> None:
         """Deletes all objects of the kind; lets the definition go once none is left."""
+        name = name_of(crd)
         kind = self._world.catalog.of_key(name)
+        await self._tell(definition, name, True, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
         if kind is not None and len(self.store.collection(name)):
             found = [entry for entry in self.store.collection(name) if "deletionTimestamp" not in _meta(entry)]
             await asyncio.gather(
@@ -77,13 +80,21 @@ class Customs(Worker[str]):
             )
             if len(self.store.collection(name)):
                 return
+        if _is_established(crd):
+            await self._tell(definition, name, False, "InstanceDeletionCompleted", "removed all instances")
+        else:
+            await self._tell(definition, name, False, "NeverEstablished", "resource was never established")
+
+    async def _tell(self, definition: Definition, name: str, still: bool, reason: str, message: str) -> None:
+        """Writes down how far the clean-up is; once it is through, the definition may go."""
 
         def make(crd: Object) -> Object:
             meta = crd["metadata"]
-            meta["finalizers"] = [held for held in meta.get("finalizers", ()) if held != CUSTOM_CLEANUP]
-            return crd
+            if not still:
+                meta["finalizers"] = [held for held in meta.get("finalizers", ()) if held != CUSTOM_CLEANUP]
+            return {**crd, "status": custom.terminating(crd, still, reason, message)}
 
-        await self._inside.change(definition, "", name, make)
+        await self._inside.change(definition, "", name, make, "status")
 
 
 def _meta(entry: Entry) -> Object:

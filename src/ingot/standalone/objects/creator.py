@@ -2,7 +2,7 @@
 
 from ingot.api import registry
 from ingot.api.object import Object, name_of
-from ingot.api.status import already_exists, bad_request
+from ingot.api.status import ApiError, already_exists
 from ingot.standalone.builtin import admission
 from ingot.standalone.objects import intake
 from ingot.standalone.objects.call import Call
@@ -15,7 +15,7 @@ STATUS_ON_CREATE = ("nodes",)
 async def create(world: World, call: Call, obj: Object) -> Object:
     """Stores a new object and returns it, durable, in the call's version. `obj` has gone through `intake.take`."""
     if obj["metadata"].get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     intake.place(call, obj)
     return await insert(world, call, obj, managed=None)
 
@@ -39,8 +39,8 @@ async def insert(world: World, call: Call, obj: Object, managed: list[Object] | 
         definition.default(obj)
     if not definition.custom:
         admission.admit(definition.key, obj, None, world.lookup)
-    if definition.custom or definition.has_generation:
-        meta["generation"] = 1
+    if definition.has_generation and definition.first_generation:
+        meta["generation"] = definition.first_generation
     intake.check(call, obj, None)
     world.guard(call, obj, None)
     name = name_of(obj)

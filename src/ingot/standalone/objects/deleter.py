@@ -1,18 +1,18 @@
 """Deleting: at once, or by a mark that finalizers and the garbage collector work off."""
 
 import asyncio
-from dataclasses import dataclass
 
 from ingot.api.object import Object, name_of
-from ingot.api.status import ApiError, bad_request, conflict, forbidden, not_found
+from ingot.api.status import forbidden, not_found
 from ingot.standalone.objects import intake, reader
 from ingot.standalone.objects.call import Call
+from ingot.standalone.objects.deletion import Options, check_preconditions
 from ingot.standalone.objects.world import World
+from ingot.standalone.schema.custom import terminating
 from ingot.standalone.store.history import Entry
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
-POLICIES = ("Background", "Foreground", "Orphan")
 DEFAULT_POD_GRACE = 30
 CUSTOM_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 # Kinds whose deletion begins with work of the server's own.
@@ -20,46 +20,20 @@ CLEANUP = {"customresourcedefinitions.apiextensions.k8s.io": CUSTOM_CLEANUP}
 IMMORTAL = (("namespaces", "default"), ("namespaces", "kube-system"), ("namespaces", "kube-public"))
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What DeleteOptions say, from the body or the query."""
-
-    grace: int | None = None
-    policy: str = ""
-    uid: str = ""
-    revision: str = ""
-    dry_run: bool = False
+def _ending_namespace(namespace: Object) -> Object:
+    return {**namespace.get("status", {}), "phase": "Terminating"}
 
 
-def options(call: Call, body: Object | None) -> Options:
-    given: Object = {**call.query, **(body or {})}
-    policy = str(given.get("propagationPolicy") or "")
-    if policy and policy not in POLICIES:
-        raise _bad_policy(policy)
-    if not policy and given.get("orphanDependents") is not None:
-        policy = "Orphan" if str(given["orphanDependents"]).lower() == "true" else "Background"
-    grace = given.get("gracePeriodSeconds")
-    if grace is not None and not str(grace).lstrip("-").isdigit():
-        raise bad_request(f"gracePeriodSeconds: {grace!r} is not a whole number")
-    before = given.get("preconditions") or {}
-    return Options(
-        None if grace is None else max(int(grace), 0),
-        policy,
-        str(before.get("uid") or ""),
-        str(before.get("resourceVersion") or ""),
-        call.dry_run or "All" in ((body or {}).get("dryRun") or ()),
-    )
+def _ending_definition(crd: Object) -> Object:
+    message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    return terminating(crd, True, "InstanceDeletionPending", message)
 
 
-def _bad_policy(policy: str) -> ApiError:
-    listed = ", ".join(f'"{known}"' for known in (*POLICIES, "nil"))
-    text = f'Unsupported value: "{policy}": supported values: {listed}'
-    details = {
-        "group": "meta.k8s.io",
-        "kind": "DeleteOptions",
-        "causes": [{"reason": "FieldValueNotSupported", "message": text, "field": "propagationPolicy"}],
-    }
-    return ApiError(422, "Invalid", f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {text}', details)
+# Kinds that are emptied rather than given a time to go in, each with the status that says so.
+EMPTIED = {
+    "namespaces": _ending_namespace,
+    "customresourcedefinitions.apiextensions.k8s.io": _ending_definition,
+}
 
 
 async def delete(world: World, call: Call, chosen: Options) -> Object:
@@ -78,7 +52,7 @@ async def delete_entry(world: World, call: Call, entry: Entry, chosen: Options) 
     """Deletes one object; returns it as it was last and whether it is gone."""
     served, definition = call.served, call.served.definition
     old = served.read(entry)
-    _check_preconditions(call, old, chosen)
+    check_preconditions(call, old, chosen)
     new = served.read(entry)
     grace = _grace(definition.key, old, chosen)
     _mark(call, new, grace, chosen.policy)
@@ -98,21 +72,6 @@ async def delete_entry(world: World, call: Call, entry: Entry, chosen: Options) 
 def _deleted(old: Object, new: Object) -> Object:
     """The object as the answer to its own deletion shows it."""
     return new if "deletionTimestamp" in old["metadata"] else {**old, "metadata": {**old["metadata"]}}
-
-
-def _check_preconditions(call: Call, obj: Object, chosen: Options) -> None:
-    definition, meta = call.served.definition, obj["metadata"]
-    target = (definition.group, definition.plural, name_of(obj))
-    if chosen.uid and chosen.uid != meta["uid"]:
-        raise conflict(
-            *target, f"Precondition failed: UID in precondition: {chosen.uid}, UID in object meta: {meta['uid']}"
-        )
-    if chosen.revision and chosen.revision != meta["resourceVersion"]:
-        raise conflict(
-            *target,
-            f"Precondition failed: ResourceVersion in precondition: {chosen.revision}, "
-            f"ResourceVersion in object meta: {meta['resourceVersion']}",
-        )
 
 
 def _grace(key: str, obj: Object, chosen: Options) -> int:
@@ -143,9 +102,8 @@ def _mark(call: Call, obj: Object, grace: int, policy: str) -> None:
             meta["deletionGracePeriodSeconds"] = min(meta["deletionGracePeriodSeconds"], grace)
         return
     meta["deletionTimestamp"] = call.timestamp
-    if call.served.definition.key == "namespaces":
-        # A namespace is emptied rather than given a time to go in.
-        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+    if empty := EMPTIED.get(call.served.definition.key):
+        obj["status"] = empty(obj)
         return
     meta["deletionGracePeriodSeconds"] = grace
     if meta.get("generation"):

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from ingot.api import registry
 from ingot.api.object import Object, name_of
-from ingot.api.status import MODIFIED, Cause, conflict, invalid, not_found
+from ingot.api.status import MODIFIED, ApiError, Cause, conflict, invalid, not_found
+from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin import admission
 from ingot.standalone.objects import creator, intake
 from ingot.standalone.objects.call import Call
@@ -81,6 +82,8 @@ def _check_preconditions(call: Call, new: Object, old: Object) -> None:
     if not revision and (definition.custom or not definition.unconditional_update):
         cause = Cause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
         raise invalid(definition.group, definition.kind, name_of(old), [cause])
+    if revision and not revision.isdigit():
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(revision)}: invalid syntax")
     if revision and revision != old["metadata"]["resourceVersion"]:
         raise conflict(*target, MODIFIED)
 
@@ -102,7 +105,7 @@ def _prepare(call: Call, new: Object, old: Object) -> Object:
         # Only the subresource may let a namespace go.
         _keep(new, old, "spec")
     definition.default(new)
-    if (definition.custom or definition.has_generation) and _content(new) != _content(old):
+    if definition.has_generation and _content(new) != _content(old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return new
 
