@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -15,7 +15,7 @@ from ingot.kube.kubeconfig import load
 from ingot_up import IngotUp
 from kube.cluster import ControlPlane
 from kube.pair import Pair
-from kube.webhooks import Webhooks, install, uninstall
+from kube.webhooks import Webhooks, install
 from wire.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from wire.runtime_support import eventually
 
@@ -24,21 +24,17 @@ from wire.runtime_support import eventually
 def webhooks(kube_apiserver: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhooks]:
     """Ingot's kinds on the cluster, and the webhooks that it asks about them."""
     with Webhooks(tmp_path_factory.mktemp("webhooks")) as served:
-        _run(kube_apiserver.kubeconfig, lambda client: install(client, served))
+        asyncio.run(_install(kube_apiserver.kubeconfig, served))
         yield served
-        _run(kube_apiserver.kubeconfig, uninstall)
 
 
-def _run(kubeconfig: Path, work: Callable[[Client], Awaitable[None]]) -> None:
-    async def main() -> None:
-        async with Client.connect(load(kubeconfig)) as client:
-            await work(client)
-
-    asyncio.run(main())
+async def _install(kubeconfig: Path, served: Webhooks) -> None:
+    async with Client.connect(load(kubeconfig)) as client:
+        await install(client, served)
 
 
 @pytest.fixture
-async def both(ingot_server: IngotUp, kube_apiserver: ControlPlane, webhooks: Webhooks) -> AsyncIterator[Pair]:
+async def both(kube_apiserver: ControlPlane, webhooks: Webhooks, ingot_server: IngotUp) -> AsyncIterator[Pair]:
     """A new namespace on both servers."""
     name = f"pair-{uuid4().hex[:8]}"
     async with (

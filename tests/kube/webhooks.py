@@ -7,7 +7,8 @@ import base64
 import ssl
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +31,7 @@ CONFIGURATIONS = {
     kind: Resource(ADMISSION, "v1", f"{kind.lower()}s", kind, namespaced=False)
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 }
+CRONS = Resource("cdi.kubevirt.io", "v1beta1", "dataimportcrons", "DataImportCron")
 START_TIMEOUT = 30.0
 EFFECT_TIMEOUT = 30.0
 
@@ -96,21 +98,9 @@ async def install(client: Client, webhooks: Webhooks) -> None:
         await client.apply(CRDS, crd, "installation")
     for manifest in manifests([DEPLOY / "webhooks.yaml"]):
         await client.apply(CONFIGURATIONS[manifest["kind"]], webhooks.reached(manifest), "installation")
-    async with asyncio.timeout(EFFECT_TIMEOUT):
-        for crd in crds:
-            await _established(client, name_of(crd))
-
-
-async def uninstall(client: Client) -> None:
-    """Removes the CRDs, all objects with them, and then the webhooks."""
-    names = [name_of(manifest) for manifest in manifests(DEPLOY.glob("crds/*.yaml"))]
-    for name in names:
-        await client.delete(CRDS, name)
-    async with asyncio.timeout(EFFECT_TIMEOUT):
-        for name in names:
-            await _gone(client, name)
-    for manifest in manifests([DEPLOY / "webhooks.yaml"]):
-        await client.delete(CONFIGURATIONS[manifest["kind"]], name_of(manifest))
+    for crd in crds:
+        await _until(partial(_established, client, name_of(crd)))
+    await _until(partial(_asked, client))
 
 
 def manifests(files: Iterable[Path]) -> Iterator[Object]:
@@ -119,20 +109,32 @@ def manifests(files: Iterable[Path]) -> Iterator[Object]:
         yield from yaml.load_all(file.read_text(), yaml.CSafeLoader)
 
 
-async def _established(client: Client, name: str) -> None:
-    while True:
-        status = (await client.get(CRDS, name)).get("status", {})
-        if any(each["type"] == "Established" and each["status"] == "True" for each in status.get("conditions") or ()):
-            return
-        await asyncio.sleep(0.02)
-
-
-async def _gone(client: Client, name: str) -> None:
-    while True:
-        try:
-            await client.get(CRDS, name)
-        except ApiError as error:
-            if error.code == 404:
+async def _until(reached: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(EFFECT_TIMEOUT):
+        while True:
+            if await reached():
                 return
-            raise
-        await asyncio.sleep(0.05)
+            await asyncio.sleep(0.02)
+
+
+async def _established(client: Client, name: str) -> bool:
+    status = (await client.get(CRDS, name)).get("status", {})
+    return any(each["type"] == "Established" and each["status"] == "True" for each in status.get("conditions") or ())
+
+
+async def _asked(client: Client) -> bool:
+    """Whether the cluster asks both webhooks by now: an old shape is rewritten, and a bad schedule refused."""
+    spec = {"source": {"registry": {"url": "docker://here/it"}}, "schedule": "0 0 * * *", "managedDataSource": "it"}
+    cron: Object = {
+        "apiVersion": CRONS.api_version,
+        "kind": CRONS.kind,
+        "metadata": {"name": "probe", "namespace": "default"},
+        "spec": spec,
+    }
+    made: Object = {"spec": {}}
+    try:
+        made = await client.create(CRONS, cron, dry_run=True)
+        await client.create(CRONS, {**cron, "spec": {**spec, "schedule": "soon"}}, dry_run=True)
+    except ApiError as error:
+        return error.code == 422 and "template" in made["spec"]
+    return False
