@@ -24,7 +24,27 @@ MICRO_TIME = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime"
 
 # Fields that kube-apiserver publishes a default for. The published schemas that definitions.json is made from
 # leave them out; server-side apply needs those of list keys to tell two items apart.
-_DEFAULTS: dict[str, dict[str, Any]] = {
+DEFAULTS: dict[str, dict[str, Any]] = {
+    **{
+        f"io.k8s.api.core.v1.{name}": {"name": ""}
+        for name in (
+            "ConfigMapEnvSource",
+            "ConfigMapKeySelector",
+            "ConfigMapProjection",
+            "ConfigMapVolumeSource",
+            "LocalObjectReference",
+            "SecretEnvSource",
+            "SecretKeySelector",
+            "SecretProjection",
+        )
+    },
+    "io.k8s.api.core.v1.AzureDiskVolumeSource": {
+        "cachingMode": "ReadWrite",
+        "fsType": "ext4",
+        "kind": "Shared",
+        "readOnly": False,
+    },
+    "io.k8s.api.core.v1.GRPCAction": {"service": ""},
     "io.k8s.api.core.v1.ContainerPort": {"protocol": "TCP"},
     "io.k8s.api.core.v1.ServicePort": {"protocol": "TCP"},
     "io.k8s.api.core.v1.ISCSIVolumeSource": {"iscsiInterface": "default"},
@@ -85,7 +105,7 @@ def resolved(name: str) -> Object:
         made = _resolved[name] = {}
         _name_by_id[id(made)] = name
         made.update(_resolve(msgspec.json.decode(raw(name))))
-        for field, default in _DEFAULTS.get(name, {}).items():
+        for field, default in DEFAULTS.get(name, {}).items():
             made["properties"][field]["default"] = default
     return _resolved[name]
 

@@ -1,5 +1,5 @@
 """Discovery: what a client asks first."""
 
-from ingot.standalone.discovery.documents import Answer, Discovery
+from ingot.standalone.discovery.documents import JSON, Answer, Discovery
 
-__all__ = ["Answer", "Discovery"]
+__all__ = ["JSON", "Answer", "Discovery"]

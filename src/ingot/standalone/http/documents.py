@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from ingot.api.status import ApiError
+from ingot.api.status import ApiError, path_not_found
 from ingot.standalone.discovery import Discovery
 from ingot.standalone.http import answers
+from ingot.standalone.http.health import TEXT, Health
 from ingot.standalone.openapi import OpenApi
 from ingot.standalone.resources.catalog import Catalog
 
@@ -16,7 +17,7 @@ class Documents:
 
     def __init__(self, catalog: Catalog, ready: Callable[[], bool]) -> None:
         self._catalog = catalog
-        self._ready = ready
+        self._health = Health(ready)
         self._generation = -1
         self._discovery = Discovery([])
         self._openapi = OpenApi([])
@@ -25,27 +26,27 @@ class Documents:
         if request.method not in ("GET", "HEAD"):
             raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
         path = request.path.rstrip("/") or "/"
-        if path in ("/healthz", "/livez"):
-            return answers.answer(b"ok", media="text/plain; charset=utf-8")
-        if path == "/readyz":
-            return self._readiness()
-        return self._described(path, request)
-
-    def _readiness(self) -> web.Response:
-        if self._ready():
-            return answers.answer(b"ok", media="text/plain; charset=utf-8")
-        return answers.answer(b"not ready: starting", 500, media="text/plain; charset=utf-8")
+        return self._health.answer(path, request.query) or self._described(path, request)
 
     def _described(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
         self._refresh()
         accept = request.headers.get("Accept", "")
         found = self._discovery.answer(path, accept) or self._openapi.answer(path, accept)
         if found is None:
-            return answers.answer(b"404 page not found\n", 404, media="text/plain; charset=utf-8")
+            return self._missing(path.strip("/").split("/"))
         headers = {"ETag": found.etag} if found.etag else {}
         if found.etag and request.headers.get("If-None-Match") == found.etag:
             return web.Response(status=304, headers=headers)
         return answers.answer(found.content, media=found.media, headers=headers)
+
+    def _missing(self, parts: list[str]) -> web.Response:
+        """An unknown version of one of Kubernetes' own groups is refused with a Status, all else with plain text."""
+        match parts:
+            case ["api", _]:
+                raise path_not_found()
+            case ["apis", group, _] if any(kind.group == group and not kind.custom for kind in self._catalog):
+                raise path_not_found()
+        return answers.answer(b"404 page not found\n", 404, media=TEXT)
 
     def _refresh(self) -> None:
         if self._generation != self._catalog.generation:

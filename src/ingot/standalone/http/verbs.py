@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from ingot.api.status import ApiError, bad_request, path_not_found, too_large
+from ingot.api.object import name_of
+from ingot.api.status import ApiError, path_not_found, too_large
 from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.access.user import User
 from ingot.standalone.builtin.kinds.reviews import SENT
@@ -15,7 +16,7 @@ from ingot.standalone.http.negotiate import indented, negotiate
 from ingot.standalone.http.streams import Streams, connect
 from ingot.standalone.http.target import Target
 from ingot.standalone.http.watch import Watch
-from ingot.standalone.objects import body, creator, deleter, identity, intake, patcher, pods, reader, scale, updater
+from ingot.standalone.objects import creator, deleter, deletion, identity, intake, patcher, pods, reader, scale, updater
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.served import Served
@@ -116,6 +117,8 @@ class Verbs:
         given = intake.take(posed, identity.read(posed, raw, media))
         managed = posed.served.fields(call.subresource).update(None, given, call.manager, call.timestamp)
         intake.manage(given, managed)
+        if call.served.definition is SENT["binding"]:
+            call = self._binding(call, name_of(given))
         if call.subresource in ("binding", "eviction"):
             made = await pods.act(self._world, call, given)
         elif call.subresource:
@@ -124,12 +127,14 @@ class Verbs:
             made = self._reviews.answer(call.served.definition.plural, given, call.user, call.namespace)
         return _written(former, former.one(made), 201)
 
+    def _binding(self, call: Call, name: str) -> Call:
+        """The call that the old way to bind a pod stands for."""
+        pods_served = self._world.catalog.find("", "v1", "pods")
+        assert pods_served
+        return replace(call, served=pods_served, name=name, subresource="binding")
+
     async def _delete(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
-        raw = await read_body(request)
-        given = body.decode(raw, request.headers.get("Content-Type", "")).value if raw else None
-        if given is not None and not isinstance(given, dict):
-            raise bad_request("the body of a delete must be DeleteOptions")
-        chosen = deleter.options(call, given)
+        chosen = deletion.read(call, await read_body(request), request.headers.get("Content-Type", ""))
         if call.verb == "delete":
             return _written(former, former.one(await deleter.delete(self._world, call, chosen)))
         return _written(former, former.listing(await deleter.delete_collection(self._world, call, chosen)))

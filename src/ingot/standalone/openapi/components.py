@@ -6,6 +6,7 @@ import msgspec
 
 from ingot.api.object import Object
 from ingot.standalone.builtin import schemas
+from ingot.standalone.openapi.published import published, type_fields
 from ingot.standalone.resources.definition import Definition, Version
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -50,30 +51,13 @@ def components(kinds: list[tuple[Definition, Version]]) -> Object:
             made[f"{name}List"] = custom_list(definition, version)
     for name in schemas.closure(roots):
         # Text at once: all of them as dictionaries would take tens of times the room.
-        made[name] = msgspec.Raw(msgspec.json.encode(published(msgspec.json.decode(schemas.raw(name)))))
+        made[name] = msgspec.Raw(msgspec.json.encode(published(name)))
     return dict(sorted(made.items()))
-
-
-def published(schema: Object) -> Object:
-    """A schema of Kubernetes in the form in which kube-apiserver gives it: nothing beside a `$ref` but in `allOf`."""
-    made: Object = {}
-    for key, value in schema.items():
-        if key == "properties":
-            made[key] = {field: published(child) for field, child in value.items()}
-        elif key in ("items", "additionalProperties") and isinstance(value, dict):
-            made[key] = published(value)
-        elif key == "$ref" and len(schema) > 1:
-            made["allOf"] = [{"$ref": value}]
-        else:
-            made[key] = value
-    return made
 
 
 def custom(definition: Definition, version: Version) -> Object:
     """The schema of a custom resource, whose metadata is that of every object."""
-    described = {"description": "What every object has: name, namespace, labels, annotations and more."}
-    metadata = {"allOf": [reference(schemas.OBJECT_META)], **described}
-    properties = {**version.schema.get("properties", {}), "metadata": metadata}
+    properties = {**version.schema.get("properties", {}), **type_fields()}
     return {**version.schema, "properties": properties, **_named(definition, version, definition.kind)}
 
 

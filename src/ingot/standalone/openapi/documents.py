@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from ingot.api.object import Object
-from ingot.standalone.discovery import Answer
+from ingot.standalone.discovery import JSON, Answer
 from ingot.standalone.openapi.components import components
 from ingot.standalone.openapi.paths import paths
 from ingot.standalone.resources.definition import Definition, Version
@@ -49,7 +49,9 @@ class OpenApi:
         if place not in self._cache:
             content = encode(make())
             tag = hashlib.sha256(content).hexdigest().upper()
-            self._cache[place] = Answer(content, etag=f'"{tag}"')
+            # As kube-apiserver has it: it leaves the index for clients to guess.
+            media = JSON if place else "text/plain; charset=utf-8"
+            self._cache[place] = Answer(content, media, etag=f'"{tag}"')
         return self._cache[place]
 
 

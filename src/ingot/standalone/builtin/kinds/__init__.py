@@ -49,6 +49,7 @@ DEFINITIONS: list[Definition] = [
     reviews.LOCAL_SUBJECT_ACCESS_REVIEW,
     reviews.SELF_SUBJECT_ACCESS_REVIEW,
     reviews.SELF_SUBJECT_RULES_REVIEW,
+    reviews.SENT["binding"],
     PRIORITY_CLASS,
     CUSTOM_RESOURCE_DEFINITION,
 ]
