@@ -37,6 +37,11 @@ class Body:
     duplicates: list[str] = field(default_factory=list)
     raw: bytes = field(default=b"", compare=False)
 
+    @property
+    def faults(self) -> list[str]:
+        """What strict validation has against the text."""
+        return [f'duplicate field "{path}"' for path in self.duplicates]
+
 
 def decode(raw: bytes, media: str) -> Body:
     """Decodes JSON, YAML or protobuf. Raises 415 for any other, Unreadable for what is none of it, 400 where it

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from ingot.api.object import Object
+from ingot.api.object import Object, split_api_version
 from ingot.api.status import ApiError, Cause, bad_request, invalid
+from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin.kinds import DEFINITIONS
-from ingot.standalone.objects.body import Body, Unreadable, decode
+from ingot.standalone.objects.body import Body, Unreadable, decode, encode_json
 from ingot.standalone.objects.call import Call
 from ingot.standalone.patch.values import json_type
 
@@ -32,42 +33,71 @@ def read(call: Call, raw: bytes, media: str) -> Body:
 
 def identify(call: Call, body: Body) -> None:
     """Gives a body that does not say so its kind and version; refuses any other."""
-    _check_names(call, body)
+    if fault := _names_fault(body.value):
+        raise _unrecognized(call, fault, body.raw)
     if call.served.definition.custom:
         _identify_custom(call, body)
     else:
         _identify_kubernetes(call, body)
 
 
-def _check_names(call: Call, body: Body) -> None:
+def patched(call: Call, value: Any) -> str:
+    """What keeps a patch's result from being an object of the call's kind; "" where nothing does.
+
+    Raises 422 for a custom resource that a patch makes into another.
+    """
+    if fault := _names_fault(value):
+        return fault
+    served, definition = call.served, call.served.definition
+    if not definition.custom:
+        return _kind_fault(call, value)
+    if not value.get("kind"):
+        return f"Object 'Kind' is missing in '{encode_json(value).decode()}'"
+    wanted = (("kind", definition.kind), ("apiVersion", served.api_version))
+    causes = [_must_be(value, name, right) for name, right in wanted if value.get(name) != right]
+    if causes:
+        raise invalid(split_api_version(value.get("apiVersion") or "")[0], value["kind"], _name(value), causes)
+    return ""
+
+
+def _names_fault(value: Any) -> str:
+    """What is wrong with the types of kind and version."""
     fault = ""
-    if not isinstance(body.value, dict):
-        fault = f"json: cannot unmarshal {json_type(body.value)} into Go value of type {TYPE_META}"
+    if not isinstance(value, dict):
+        fault = f"json: cannot unmarshal {json_type(value)} into Go value of type {TYPE_META}"
     else:
         for name in ("apiVersion", "kind"):
-            value = body.value.get(name)
-            if value is not None and not isinstance(value, str):
-                fault = f"json: cannot unmarshal {json_type(value)} into Go struct field .{name} of type string"
-    if fault:
-        raise _unrecognized(call, f"couldn't get version/kind; json parse error: {fault}", body.raw)
+            told = value.get(name)
+            if told is not None and not isinstance(told, str):
+                fault = f"json: cannot unmarshal {json_type(told)} into Go struct field .{name} of type string"
+    return fault and f"couldn't get version/kind; json parse error: {fault}"
 
 
-def _identify_kubernetes(call: Call, body: Body) -> None:
-    served, definition, obj = call.served, call.served.definition, body.value
+def _kind_fault(call: Call, obj: Object) -> str:
+    """Gives an object that does not say so its kind and version; tells why any other cannot be of this kind."""
+    served, definition = call.served, call.served.definition
     obj["apiVersion"] = obj.get("apiVersion") or served.api_version
     obj["kind"] = obj.get("kind") or definition.kind
     told = (obj["apiVersion"], obj["kind"])
     if told == (served.api_version, definition.kind):
+        return ""
+    if obj["apiVersion"].count("/") > 1:
+        return f"unexpected GroupVersion string: {obj['apiVersion']}"
+    if told in _KNOWN:
+        version, package = obj["apiVersion"].rpartition("/")[2], definition.group.partition(".")[0] or "core"
+        return f"converting ({version}.{obj['kind']}) to ({package}.{definition.kind}): unknown conversion"
+    return f'no kind "{obj["kind"]}" is registered for version "{obj["apiVersion"]}" in scheme {_SCHEME}'
+
+
+def _identify_kubernetes(call: Call, body: Body) -> None:
+    obj = body.value
+    fault = _kind_fault(call, obj)
+    if not fault:
         return
     if obj["apiVersion"].count("/") > 1:
-        raise _unrecognized(call, f"unexpected GroupVersion string: {obj['apiVersion']}", body.raw)
-    version = obj["apiVersion"].rpartition("/")[2]
-    if told in _KNOWN:
-        package = definition.group.partition(".")[0] or "core"
-        why = f"converting ({version}.{obj['kind']}) to ({package}.{definition.kind}): unknown conversion"
-    else:
-        why = f'no kind "{obj["kind"]}" is registered for version "{obj["apiVersion"]}" in scheme {_SCHEME}'
-    raise bad_request(f'{obj["kind"]} in version "{version}" cannot be handled as a {definition.kind}: {why}')
+        raise _unrecognized(call, fault, body.raw)
+    version, kind = obj["apiVersion"].rpartition("/")[2], call.served.definition.kind
+    raise bad_request(f'{obj["kind"]} in version "{version}" cannot be handled as a {kind}: {fault}')
 
 
 def _identify_custom(call: Call, body: Body) -> None:
@@ -78,8 +108,11 @@ def _identify_custom(call: Call, body: Body) -> None:
         told = f"the API version in the data ({obj.get('apiVersion') or ''})"
         raise bad_request(f"{told} does not match the expected API version ({served.api_version})")
     if obj["kind"] != definition.kind:
-        cause = Cause("kind", f'Invalid value: "{obj["kind"]}": must be {definition.kind}')
-        raise invalid(definition.group, obj["kind"], _name(obj), [cause])
+        raise invalid(definition.group, obj["kind"], _name(obj), [_must_be(obj, "kind", definition.kind)])
+
+
+def _must_be(obj: Object, name: str, right: str) -> Cause:
+    return Cause(name, f"Invalid value: {quote(obj.get(name) or '')}: must be {right}")
 
 
 def _unrecognized(call: Call, why: str, raw: bytes) -> ApiError:

@@ -29,19 +29,18 @@ def take(call: Call, body: Body) -> Object:
     obj: Object = body.value
     if obj.get("metadata") is None:
         obj["metadata"] = {}
-    shape(call, obj, body.duplicates)
+    shape(call, obj, body.faults)
     return in_front(obj)
 
 
-def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
-    """Checks the types of a Kubernetes kind, deals with unknown fields and fills in defaults."""
+def shape(call: Call, obj: Object, faults: list[str]) -> None:
+    """Checks the types of a Kubernetes kind, deals with the text's faults and unknown fields and fills in defaults."""
     served, definition = call.served, call.served.definition
-    fault = _metadata_fault(obj) if definition.custom else decode_error(definition, obj, served.version.name)
-    if fault:
+    if fault := type_fault(call, obj):
         raise _unhandled(call, fault)
     if unknown := served.schema.unknown(obj):
         served.schema.prune(obj)
-    _tell(call, [f'duplicate field "{name}"' for name in duplicates] + [f'unknown field "{path}"' for path in unknown])
+    _tell(call, faults + [f'unknown field "{path}"' for path in unknown])
     reset = obj["metadata"].get("managedFields") == []
     if definition.custom:
         canonical(schemas.resolved(schemas.OBJECT_META), obj["metadata"])
@@ -52,8 +51,11 @@ def shape(call: Call, obj: Object, duplicates: list[str]) -> None:
         obj["metadata"]["managedFields"] = []
 
 
-def _metadata_fault(obj: Object) -> str | None:
-    """What is wrong with the types in a custom resource's metadata; all else is for its schema to say."""
+def type_fault(call: Call, obj: Object) -> str | None:
+    """What is wrong with the types in an object; of a custom resource only in its metadata, as its schema says more."""
+    definition = call.served.definition
+    if not definition.custom:
+        return decode_error(definition, obj, call.served.version.name)
     meta = obj["metadata"]
     if not isinstance(meta, dict):
         return f"json: cannot unmarshal {json_type(meta)} into Go value of type v1.ObjectMeta"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ingot.api.status import ApiError, bad_request, expired
+from ingot.standalone.objects import gojson
 
 _VERSION = "meta.k8s.io/v1"
 
@@ -29,7 +30,9 @@ def decode(text: str) -> Token:
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         fields = msgspec.json.decode(raw, type=_Fields)
-    except (binascii.Error, msgspec.MsgspecError, ValueError) as error:
+    except msgspec.MsgspecError as error:
+        raise _invalid(gojson.syntax_error(raw) or str(error)) from error
+    except (binascii.Error, ValueError) as error:
         raise _invalid(str(error)) from error
     if fields.v != _VERSION:
         raise _invalid(f"server does not recognize this encoded version {fields.v}")

@@ -5,8 +5,7 @@ from typing import Any
 from ingot.api.object import Object
 from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found, unsupported_media_type
 from ingot.standalone.access.quote import quote
-from ingot.standalone.builtin.decode import read_error
-from ingot.standalone.objects import creator, intake, updater
+from ingot.standalone.objects import creator, identity, intake, updater
 from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
@@ -32,14 +31,15 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         why = "Forbidden: may not be specified for non-apply patch"
         raise invalid("meta.k8s.io", "PatchOptions", "", [Cause("force", why, "FieldValueForbidden")])
     body = _read(raw, media)
+    faults = [f"json patch {fault}" for fault in body.faults] if media == JSON_PATCH else body.faults
 
     def make(old: Object) -> Object:
-        new = _patched(call, media, old, body.value)
-        if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
-            raise bad_request("the patch leaves no object with metadata")
-        _check_types(call, media, body.value, new)
+        new: Object = _patched(call, media, old, body.value)
+        if fault := _fault(call, new, faults):
+            shown = goprint.plain(body.value) if media == STRATEGIC else encode(new).decode()
+            raise invalid("", "", "", [Cause("patch", f"Invalid value: {quote(shown)}: {fault}")])
         intake.place(call, new)
-        intake.shape(call, new, body.duplicates)
+        intake.shape(call, new, faults)
         return new
 
     return await updater.change(world, call, make), False
@@ -55,15 +55,18 @@ def _read(raw: bytes, media: str) -> Body:
         raise bad_request(prefix + error.fault) from error
 
 
-def _check_types(call: Call, media: str, patch_value: Any, new: Object) -> None:
-    """A patch that leaves a wrong type, or a field that nobody knows where that matters, is told so itself."""
-    served = call.served
-    fault = None if served.definition.custom else read_error(served.version.schema, new)
-    if fault is None and call.validation == "Strict" and (unknown := served.schema.unknown(new)):
-        fault = "strict decoding error: " + ", ".join(f'unknown field "{path}"' for path in unknown)
-    if fault:
-        shown = goprint.plain(patch_value) if media == STRATEGIC else encode(new).decode()
-        raise invalid("", "", "", [Cause("patch", f"Invalid value: {quote(shown)}: {fault}")])
+def _fault(call: Call, new: Any, faults: list[str]) -> str | None:
+    """What is wrong with a patch's result as such: another kind, a wrong type, an odd field where that matters."""
+    if fault := identity.patched(call, new):
+        return fault
+    if new.get("metadata") is None:
+        new["metadata"] = {}
+    if wrong := intake.type_fault(call, new):
+        return wrong
+    if call.validation != "Strict":
+        return None
+    odd = faults + [f'unknown field "{path}"' for path in call.served.schema.unknown(new)]
+    return f"strict decoding error: {', '.join(odd)}" if odd else None
 
 
 def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Any:
@@ -71,7 +74,9 @@ def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Any:
         return json_patch.apply(old, patch_value)
     if media == MERGE_PATCH:
         return merge_patch.apply(old, patch_value)
-    return strategic.apply(old, patch_value, call.served.typed)
+    # This kind of patch works on Go's structures, of which kind and version are no fields.
+    kept = {"kind": old["kind"], "apiVersion": old["apiVersion"]}
+    return {**strategic.apply(old, patch_value, call.served.typed), **kept}
 
 
 async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
@@ -89,7 +94,7 @@ async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
     def merged(live: Object | None) -> Object:
         fields = served.fields(call.subresource)
         made = apply.server_side(fields, live, applied, call.manager, call.force, call.timestamp)
-        intake.shape(call, made, body.duplicates)
+        intake.shape(call, made, body.faults)
         return made
 
     if world.store.latest(definition.key, call.namespace, call.name) is None:

@@ -21,3 +21,8 @@ def test_a_made_up_token_is_a_bad_request(text: str) -> None:
     with pytest.raises(ApiError) as refused:
         decode(text)
     assert refused.value.code == 400
+
+
+def test_a_token_that_holds_no_json_is_told_as_go_tells_it() -> None:
+    with pytest.raises(ApiError, match="invalid character .* looking for beginning of value"):
+        decode("garbage")
