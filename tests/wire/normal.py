@@ -21,6 +21,7 @@ REPLACED = (
     (GENERATED, r"\1<random>"),
     (re.compile(r"(?i)((?:resource version|resourceVersion in [a-z ]+): )\d+"), r"\1<revision>"),
     (re.compile(r'(resourceVersion\\*":\\*")\d+'), r"\1<revision>"),
+    (re.compile(r'(resourceVersion: ")\d+'), r"\1<revision>"),
     (re.compile(r"(ResourceVersion in record) \(\d+\)"), r"\1 (<revision>)"),
     (re.compile(r"(too old resource version: <revision>) \(\d+\)"), r"\1 (<revision>)"),
     (re.compile(r"(Too large resource version: <revision>, current: )\d+"), r"\1<revision>"),

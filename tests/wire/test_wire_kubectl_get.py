@@ -121,9 +121,13 @@ async def test_describe_tells_the_story_of_an_object(terminal: Terminal, client:
         "lastTimestamp": "2020-01-01T00:00:00Z",
     }
     await client.create(EVENTS, event)
-    for target in ("configmap alpha", "secret key", "service web", "namespace default", "sa default"):
+    for target in ("configmap alpha", "secret key", "service web", "sa default"):
         assert (await terminal(f"describe {target}", view=untimed)).code == 0, target
     await terminal("describe pod web", view=untimed)
+
+
+async def test_describe_tells_what_a_namespace_may_hold(terminal: Terminal) -> None:
+    assert (await terminal("describe namespace default")).code == 0
 
 
 def untimed(text: str) -> str:
