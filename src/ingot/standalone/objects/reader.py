@@ -50,7 +50,7 @@ def select(call: Call) -> Predicate | None:
     for path, _, _ in fields(field_text):
         if path not in ALWAYS_SELECTABLE and path not in definition.selectable:
             raise bad_request(_unsupported(definition, path))
-    return predicate(query.get("labelSelector", ""), field_text)
+    return predicate(query.get("labelSelector", ""), field_text, definition.selected)
 
 
 def _unsupported(definition: Definition, path: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request
@@ -37,16 +37,21 @@ def field(obj: Object, path: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def predicate(label_text: str, field_text: str) -> Predicate | None:
-    """One predicate for both selectors, or None where there is nothing to ask."""
+def predicate(
+    label_text: str, field_text: str, selected: tuple[tuple[str, Callable[[Object], str]], ...] = ()
+) -> Predicate | None:
+    """One predicate for both selectors, or None where there is nothing to ask. `selected` is the Definition's."""
     wanted_labels, wanted_fields = label_selector.parse(label_text), fields(field_text)
     if not wanted_labels and not wanted_fields:
         return None
 
+    readers = dict(selected)
+    asked = [(readers.get(path) or partial(field, path=path), wanted, value) for path, wanted, value in wanted_fields]
+
     def matches(obj: Object) -> bool:
         found = obj.get("metadata", {}).get("labels") or {}
         return all(requirement(found) for requirement in wanted_labels) and all(
-            (field(obj, path) == value) == wanted for path, wanted, value in wanted_fields
+            (read(obj) == value) == wanted for read, wanted, value in asked
         )
 
     return matches

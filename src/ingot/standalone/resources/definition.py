@@ -82,6 +82,8 @@ class Definition:
     subresources: frozenset[str] = frozenset()
     verbs: Sequence[str] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
     selectable: Sequence[str] = ()
+    # How a selector reads fields whose value is not just what stands there.
+    selected: tuple[tuple[str, Callable[[Object], str]], ...] = ()
     ephemeral: bool = False
     default: Callable[[Object], None] = nothing
     validate: Callable[[Object, Object | None], list[Cause]] = no_causes

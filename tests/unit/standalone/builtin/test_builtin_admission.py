@@ -145,3 +145,28 @@ def test_other_kinds_are_left_alone(kind: Make) -> None:
     before = dict(made)
     admit("configmaps", made, None, world())
     assert made == before
+
+
+@pytest.mark.parametrize(
+    ("key", "held"),
+    [
+        ("persistentvolumeclaims", "kubernetes.io/pvc-protection"),
+        ("persistentvolumes", "kubernetes.io/pv-protection"),
+    ],
+)
+def test_storage_is_protected_once(kind: Make, key: str, held: str) -> None:
+    made = kind(key).filled({"metadata": {"finalizers": ["mine"]}})
+    admit(key, made, None, world())
+    admit(key, made, None, world())
+    assert made["metadata"]["finalizers"] == ["mine", held]
+
+
+def test_a_change_of_phase_is_dated(kind: Make) -> None:
+    then = "2020-01-01T00:00:00Z"
+    old = kind("persistentvolumes").filled({"status": {"phase": "Available", "lastPhaseTransitionTime": then}})
+    same = kind("persistentvolumes").filled({"status": {"phase": "Available"}})
+    admit("persistentvolumes", same, old, world())
+    assert same["status"]["lastPhaseTransitionTime"] == then
+    bound = kind("persistentvolumes").filled({"status": {"phase": "Bound"}})
+    admit("persistentvolumes", bound, old, world())
+    assert bound["status"]["lastPhaseTransitionTime"] > then

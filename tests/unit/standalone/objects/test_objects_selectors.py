@@ -74,3 +74,10 @@ def test_a_bad_label_selector_is_a_bad_request(text: str) -> None:
 def test_a_bad_field_selector_is_a_bad_request() -> None:
     with pytest.raises(ApiError, match="can't understand 'nonsense'"):
         predicate("", "nonsense")
+
+
+def test_a_kind_may_have_a_value_read_in_a_way_of_its_own() -> None:
+    found = predicate("", "spec.off=false", (("spec.off", lambda obj: "true" if obj["spec"].get("off") else "false"),))
+    assert found is not None
+    assert found(OBJECT)
+    assert not found({"spec": {"off": True}})

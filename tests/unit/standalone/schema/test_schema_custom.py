@@ -211,3 +211,14 @@ def test_a_new_storage_version_joins_the_stored_ones() -> None:
     crd["status"] = custom.established(crd, [], NOW)
     crd["spec"]["versions"][0]["name"] = "v2"
     assert custom.established(crd, [], NOW)["storedVersions"] == ["v1", "v2"]
+
+
+def test_a_definition_on_its_way_out_keeps_the_time_at_which_it_began() -> None:
+    crd = crd_of()
+    crd["status"] = custom.established(crd, [], NOW)
+    crd["status"] = custom.terminating(crd, True, "InstanceDeletionPending", "soon", NOW)
+    status = custom.terminating(crd, True, "InstanceDeletionInProgress", "now", LATER)
+    assert [condition["type"] for condition in status["conditions"]] == ["NamesAccepted", "Established", "Terminating"]
+    going = status["conditions"][-1]
+    assert (going["status"], going["reason"], going["message"]) == ("True", "InstanceDeletionInProgress", "now")
+    assert going["lastTransitionTime"] == crd["status"]["conditions"][-1]["lastTransitionTime"]

@@ -168,10 +168,13 @@ def _through_core(column: Column) -> Column:
     )
 
 
-_SELECTABLE = tuple(
-    f"involvedObject.{key}"
-    for key in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-)
+_OF_THE_OBJECT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+
+
+def _teller(obj: Object) -> str:
+    """Who told of the event, in the old way or the new one."""
+    return str(nested(obj, "source", "component") or obj.get("reportingComponent") or "")
+
 
 EVENT = define(
     "io.k8s.api.core.v1.Event",
@@ -181,7 +184,14 @@ EVENT = define(
     validate=validate,
     columns=_COLUMNS,
     short_names=("ev",),
-    selectable=(*_SELECTABLE, "reason", "reportingComponent", "source", "type"),
+    selectable=(
+        *(f"involvedObject.{key}" for key in _OF_THE_OBJECT),
+        "reason",
+        "reportingComponent",
+        "source",
+        "type",
+    ),
+    selected=(("source", _teller),),
     create_on_update=True,
 )
 
@@ -192,7 +202,7 @@ NEW_EVENT = define(
     validate=validate_new,
     columns=tuple(_through_core(column) for column in _COLUMNS),
     short_names=("ev",),
-    selectable=("reason", "regarding.kind", "regarding.name", "regarding.namespace", "regarding.uid", "type"),
+    selectable=(*(f"regarding.{key}" for key in _OF_THE_OBJECT), "reason", "reportingController", "type"),
     create_on_update=True,
     storage_key="events",
     to_stored=to_core,

@@ -58,6 +58,11 @@ def define(
     )
 
 
+def is_set(*path: str) -> Callable[[Object], str]:
+    """Reads a switch for a selector: one that is absent is off."""
+    return lambda obj: "true" if nested(obj, *path) else "false"
+
+
 def nested(obj: Object, *path: str) -> Any:
     """What lies at a path of fields; None where one of them is absent."""
     value: Any = obj

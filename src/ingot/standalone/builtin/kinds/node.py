@@ -3,7 +3,7 @@
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.builtin import addresses, fields, names
-from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.builtin.kinds.kind import AGE, define, is_set, nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 
@@ -122,4 +122,5 @@ NODE = define(
     short_names=("no",),
     subresources=frozenset({"status"}),
     selectable=("spec.unschedulable",),
+    selected=(("spec.unschedulable", is_set("spec", "unschedulable")),),
 )

@@ -1,7 +1,7 @@
 """Pod."""
 
 from ingot.standalone.builtin.kinds import poddefaults, podspec
-from ingot.standalone.builtin.kinds.kind import define
+from ingot.standalone.builtin.kinds.kind import define, is_set
 from ingot.standalone.builtin.kinds.podcolumns import COLUMNS
 
 POD = define(
@@ -25,5 +25,6 @@ POD = define(
         "status.podIPs",
         "status.nominatedNodeName",
     ),
+    selected=(("spec.hostNetwork", is_set("spec", "hostNetwork")),),
     returns_deleted=True,
 )
