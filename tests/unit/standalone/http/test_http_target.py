@@ -19,6 +19,10 @@ from ingot.standalone.http.target import Target, parse
         ("/apis/kubevirt.io/v1/virtualmachines", Target("kubevirt.io", "v1", "virtualmachines")),
         ("/apis/x.io/v1/namespaces/a/things/b", Target("x.io", "v1", "things", "a", "b")),
         ("/apis/x.io/v1/things/b%2Fc", Target("x.io", "v1", "things", "", "b/c")),
+        ("/api/v1/watch/pods", Target("", "v1", "pods", watched=True)),
+        ("/api/v1/watch/namespaces/a/pods/b", Target("", "v1", "pods", "a", "b", watched=True)),
+        ("/apis/x.io/v1/watch/things", Target("x.io", "v1", "things", watched=True)),
+        ("/apis/x.io/v1/watch", Target("x.io", "v1", "watch")),
     ],
 )
 def test_resource_paths(path: str, target: Target) -> None:
@@ -49,3 +53,7 @@ def test_paths_that_name_no_resource(path: str) -> None:
 )
 def test_verbs(method: str, name: str, watch: bool, verb: str) -> None:
     assert Target("", "v1", "pods", "ns", name).verb(method, watch) == verb
+
+
+def test_the_old_path_of_a_watch_says_its_verb() -> None:
+    assert Target("", "v1", "pods", "a", "b", watched=True).verb("GET", False) == "watch"
