@@ -183,6 +183,17 @@ async def test_a_version_that_is_no_number_is_invalid(http: Exchange, path: str)
     assert answer.status >= 400
 
 
+async def test_version_zero_is_none(http: Exchange, path: str) -> None:
+    zero: dict[str, Any] = {"metadata": {"name": "one", "resourceVersion": "0"}}
+    assert (await http.send("POST", path, zero)).status == 201
+    assert (await http.send("PUT", f"{path}/one", zero)).status == 200
+
+
+async def test_a_version_at_creation_matters_least(http: Exchange, path: str) -> None:
+    versioned = {"metadata": {"name": "One", "resourceVersion": "5"}}
+    assert (await http.send("POST", path, versioned)).status == 422
+
+
 async def test_patches_that_are_no_patches_are_refused(http: Exchange, path: str) -> None:
     await http.send("POST", path, config_map("one"))
     for kind, body in (
@@ -215,3 +226,34 @@ async def test_an_apply_needs_a_manager_and_names_its_object(http: Exchange, pat
     assert (await http.send("PATCH", f"{path}/one", managed, headers=headers, fieldManager="wire")).status == 400
     merge = {"Content-Type": "application/merge-patch+json"}
     assert (await http.send("PATCH", f"{path}/one", good, headers=merge, force="true")).status == 422
+
+
+async def test_a_patch_leaves_the_kind_as_it_is(http: Exchange, path: str) -> None:
+    await http.send("POST", path, config_map("one"))
+    changes: list[Any] = [
+        {"kind": "Nonsense"},
+        {"kind": None},
+        {"kind": 1},
+        {"apiVersion": "v2"},
+        {"apiVersion": "a/b/c"},
+        {"metadata": None},
+        {"metadata": 1},
+    ]
+    headers = {"Content-Type": "application/merge-patch+json"}
+    for change in changes:
+        answer = await http.send("PATCH", f"{path}/one", change, headers=headers)
+        assert answer.status in (200, 400, 422), change
+    headers = {"Content-Type": "application/strategic-merge-patch+json"}
+    answer = await http.send("PATCH", f"{path}/one", {"kind": "Secret", "apiVersion": "v2"}, headers=headers)
+    assert (answer.status, answer.body["kind"]) == (200, "ConfigMap")
+
+
+async def test_a_patch_leaves_a_custom_kind_as_it_is(http: Exchange, client: Client, namespace: str) -> None:
+    resource = await served(client, namespace)
+    path = resource.path(namespace)
+    await http.send("POST", path, gadget(resource, "one"))
+    headers = {"Content-Type": "application/merge-patch+json"}
+    changes: list[Any] = [{"kind": "Widget"}, {"apiVersion": "v2"}, {"metadata": None}, {"metadata": 1}]
+    for change in changes:
+        answer = await http.send("PATCH", f"{path}/one", change, headers=headers)
+        assert answer.status in (400, 422), change

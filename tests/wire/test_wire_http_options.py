@@ -24,7 +24,6 @@ DUPLICATE = (
 )
 
 
-
 async def test_unknown_fields_are_warned_of_by_default(http: Exchange, path: str) -> None:
     answer = await http.send("POST", path, UNKNOWN)
     assert answer.status == 201
@@ -61,6 +60,20 @@ async def test_patches_are_validated_as_strictly(http: Exchange, path: str) -> N
     headers = {"Content-Type": "application/json-patch+json"}
     answer = await http.send("PATCH", f"{path}/one", operations, headers=headers, fieldValidation="Strict")
     assert answer.status == 422
+
+
+async def test_duplicate_fields_of_patches_are_told(http: Exchange, path: str) -> None:
+    await http.send("POST", path, config_map("one"))
+    for kind, patch in (
+        ("merge-patch+json", '{"data": {"a": "1", "a": "2"}, "surprise": 1}'),
+        ("strategic-merge-patch+json", '{"data": {"a": "1", "a": "2"}}'),
+        ("json-patch+json", '[{"op": "add", "op": "add", "path": "/data", "value": {}}]'),
+    ):
+        headers = {"Content-Type": f"application/{kind}"}
+        strict = await http.send("PATCH", f"{path}/one", patch, headers=headers, fieldValidation="Strict")
+        assert strict.status == 422, kind
+        warned = await http.send("PATCH", f"{path}/one", patch, headers=headers)
+        assert (warned.status, "Warning" in warned.headers) == (200, True), kind
 
 
 async def test_custom_kinds_are_validated_as_strictly(http: Exchange, client: Client, namespace: str) -> None:
@@ -116,6 +129,9 @@ async def test_a_deletion_has_known_options_only(http: Exchange, path: str) -> N
         {"gracePeriodSeconds": "soon"},
         {"dryRun": ["Some"]},
         {"preconditions": "text"},
+        {"kind": "Pod", "apiVersion": "v1"},
+        {"kind": 1},
+        {"dryRun": ["All", "Some"], "propagationPolicy": ""},
         [],
     ]
     for options in bad:

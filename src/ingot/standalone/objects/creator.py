@@ -14,8 +14,6 @@ STATUS_ON_CREATE = ("nodes",)
 
 async def create(world: World, call: Call, obj: Object) -> Object:
     """Stores a new object and returns it, durable, in the call's version. `obj` has gone through `intake.take`."""
-    if obj["metadata"].get("resourceVersion"):
-        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     intake.place(call, obj)
     return await insert(world, call, obj, managed=None)
 
@@ -23,6 +21,7 @@ async def create(world: World, call: Call, obj: Object) -> Object:
 async def insert(world: World, call: Call, obj: Object, managed: list[Object] | None) -> Object:
     """Creates; `managed` are the managed fields where server-side apply has made them, None to make them here."""
     served, definition = call.served, call.served.definition
+    revision = obj["metadata"].get("resourceVersion")
     intake.wipe(obj)
     if managed is None:
         managed = served.fields(call.subresource).update(None, obj, call.manager, call.timestamp)
@@ -44,6 +43,8 @@ async def insert(world: World, call: Call, obj: Object, managed: list[Object] | 
     intake.check(call, obj, None)
     world.guard(call, obj, None)
     name = name_of(obj)
+    if revision and not call.dry_run and revision.isdigit() and int(revision):
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if world.store.latest(definition.key, call.namespace, name) is not None:
         raise already_exists(definition.group, definition.plural, name)
     if call.dry_run:

@@ -7,12 +7,12 @@ from ingot.api.object import Object, name_of
 from ingot.api.status import ApiError, Cause, conflict, invalid
 from ingot.standalone.builtin import schemas
 from ingot.standalone.builtin.decode import read_error
+from ingot.standalone.objects import identity
 from ingot.standalone.objects.body import Unreadable, decode
 from ingot.standalone.objects.call import Call, whole
-from ingot.standalone.objects.identity import TYPE_META
-from ingot.standalone.patch.values import json_type
 
 POLICIES = ("Foreground", "Background", "Orphan")
+KIND = "DeleteOptions"
 SCHEMA = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 
 
@@ -35,12 +35,17 @@ def read(call: Call, raw: bytes, media: str) -> Options:
         given = decode(raw, media).value
     except Unreadable as error:
         raise _unread(f"couldn't get version/kind; json parse error: {error.fault}") from error
-    if given is not None and not isinstance(given, dict):
-        why = f"json: cannot unmarshal {json_type(given)} into Go value of type {TYPE_META}"
-        raise _unread(f"couldn't get version/kind; json parse error: {why}")
-    if fault := read_error(schemas.resolved(SCHEMA), given or {}):
+    if given is None:
+        given = {}
+    if fault := identity.names_fault(given) or _kind_fault(given) or read_error(schemas.resolved(SCHEMA), given):
         raise _unread(fault)
-    return options(given or {})
+    return options(given)
+
+
+def _kind_fault(given: Object) -> str:
+    """Options of every version are the same; nothing else will do."""
+    kind = given.get("kind") or KIND
+    return "" if kind == KIND else identity.unregistered(kind, given.get("apiVersion") or "v1")
 
 
 def _unread(why: str) -> ApiError:
@@ -74,7 +79,7 @@ def options(given: Object) -> Options:
         shown = ", ".join(f'"{value}"' for value in dry_run)
         causes.append(_unsupported("dryRun", f"[]string{{{shown}}}", ("All",)))
     if causes:
-        raise invalid("meta.k8s.io", "DeleteOptions", "", causes)
+        raise invalid("meta.k8s.io", KIND, "", causes)
     if policy is None and orphan is not None:
         policy = "Orphan" if orphan else "Background"
     before: Any = given.get("preconditions") or {}

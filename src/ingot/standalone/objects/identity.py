@@ -13,7 +13,7 @@ from ingot.standalone.patch.values import json_type
 _SUMMARY = 30
 # Where Go's registry of kinds is made: its name, which it tells to everybody.
 _SCHEME = '"pkg/runtime/scheme.go:100"'
-TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _KNOWN = {
     (definition.api_version(version), definition.kind) for definition in DEFINITIONS for version in definition.versions
 }
@@ -33,7 +33,7 @@ def read(call: Call, raw: bytes, media: str) -> Body:
 
 def identify(call: Call, body: Body) -> None:
     """Gives a body that does not say so its kind and version; refuses any other."""
-    if fault := _names_fault(body.value):
+    if fault := names_fault(body.value):
         raise _unrecognized(call, fault, body.raw)
     if call.served.definition.custom:
         _identify_custom(call, body)
@@ -46,7 +46,7 @@ def patched(call: Call, value: Any) -> str:
 
     Raises 422 for a custom resource that a patch makes into another.
     """
-    if fault := _names_fault(value):
+    if fault := names_fault(value):
         return fault
     served, definition = call.served, call.served.definition
     if not definition.custom:
@@ -60,11 +60,11 @@ def patched(call: Call, value: Any) -> str:
     return ""
 
 
-def _names_fault(value: Any) -> str:
+def names_fault(value: Any) -> str:
     """What is wrong with the types of kind and version."""
     fault = ""
     if not isinstance(value, dict):
-        fault = f"json: cannot unmarshal {json_type(value)} into Go value of type {TYPE_META}"
+        fault = f"json: cannot unmarshal {json_type(value)} into Go value of type {_TYPE_META}"
     else:
         for name in ("apiVersion", "kind"):
             told = value.get(name)
@@ -86,7 +86,11 @@ def _kind_fault(call: Call, obj: Object) -> str:
     if told in _KNOWN:
         version, package = obj["apiVersion"].rpartition("/")[2], definition.group.partition(".")[0] or "core"
         return f"converting ({version}.{obj['kind']}) to ({package}.{definition.kind}): unknown conversion"
-    return f'no kind "{obj["kind"]}" is registered for version "{obj["apiVersion"]}" in scheme {_SCHEME}'
+    return unregistered(obj["kind"], obj["apiVersion"])
+
+
+def unregistered(kind: str, api_version: str) -> str:
+    return f'no kind "{kind}" is registered for version "{api_version}" in scheme {_SCHEME}'
 
 
 def _identify_kubernetes(call: Call, body: Body) -> None:

@@ -78,13 +78,14 @@ def _check_preconditions(call: Call, new: Object, old: Object) -> None:
     if (uid := meta.get("uid")) and uid != old["metadata"]["uid"]:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
         raise conflict(*target, why)
-    revision = meta.get("resourceVersion")
-    if not revision and (definition.custom or not definition.unconditional_update):
-        cause = Cause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
-        raise invalid(definition.group, definition.kind, name_of(old), [cause])
-    if revision and not revision.isdigit():
+    revision = meta.get("resourceVersion") or "0"
+    if not revision.isdigit():
         raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(revision)}: invalid syntax")
-    if revision and revision != old["metadata"]["resourceVersion"]:
+    if not int(revision):
+        if definition.custom or not definition.unconditional_update:
+            cause = Cause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
+            raise invalid(definition.group, definition.plural, name_of(old), [cause])
+    elif revision != old["metadata"]["resourceVersion"]:
         raise conflict(*target, MODIFIED)
 
 
