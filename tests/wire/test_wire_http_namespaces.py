@@ -59,7 +59,8 @@ async def test_a_namespace_goes_with_all_it_holds(http: Exchange, client: Client
     assert answer.body["status"]["phase"] == "Terminating"
     refused = await http.send("POST", CONFIG_MAPS.path(namespace), config_map("late"))
     assert (refused.status, refused.body["details"]["causes"][0]["reason"]) == (403, "NamespaceTerminating")
-    assert (await http.send("DELETE", path)).status in (200, 409)
+    again = await http.send("DELETE", path, view=lambda body: body["status"]["phase"])
+    assert again.status == 200
     await holds(client, namespace, "Some content in the namespace has finalizers remaining: wire.test/a in 1 resource")
     await http.get(path)
     await client.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": None}}, namespace)

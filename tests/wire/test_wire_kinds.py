@@ -43,7 +43,7 @@ EVENT: Object = {
     "type": "Normal",
 }
 RULE: Object = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
-SUBJECT: Object = {"kind": "User", "name": "jane"}
+SUBJECT: Object = {"kind": "User", "name": "joan"}
 
 
 def binding(kind: str) -> Object:
