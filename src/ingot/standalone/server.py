@@ -25,7 +25,8 @@ from ingot.standalone.http.handler import Handler
 from ingot.standalone.http.verbs import MAX_BODY, Verbs
 from ingot.standalone.lifecycle import bootstrap
 from ingot.standalone.lifecycle.collector import Collector
-from ingot.standalone.lifecycle.customs import Customs
+from ingot.standalone.lifecycle.customs import KEY as CUSTOMS
+from ingot.standalone.lifecycle.customs import Customs, refuse_webhook
 from ingot.standalone.lifecycle.namespaces import Namespaces
 from ingot.standalone.lifecycle.nodes import Nodes
 from ingot.standalone.lifecycle.protection import Protection
@@ -160,4 +161,4 @@ def _guards(authorizer: Authorizer) -> dict[str, Guard]:
         )
         escalation.check(authorizer, call.user, request, new, old)
 
-    return dict.fromkeys(RBAC_KEYS, check)
+    return {**dict.fromkeys(RBAC_KEYS, check), CUSTOMS: refuse_webhook}

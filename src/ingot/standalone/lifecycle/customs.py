@@ -5,6 +5,7 @@ import asyncio
 from ingot.api.object import Object, name_of
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
+from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.deleter import CUSTOM_CLEANUP
 from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
@@ -95,6 +96,19 @@ class Customs(Worker[str]):
             return {**crd, "status": custom.terminating(crd, still, reason, message)}
 
         await self._inside.change(definition, "", name, make, "status")
+
+
+def refuse_webhook(_: Call, new: Object, __: Object | None) -> None:
+    """The guard of definitions: a webhook converts on a cluster; here only our own kinds have several shapes."""
+    spec = new["spec"]
+    foreign = registry.find(spec["group"], spec["names"]["kind"]) is None
+    if foreign and len(spec["versions"]) > 1 and spec["conversion"]["strategy"] == "Webhook":
+        raise forbidden(
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+            new["metadata"]["name"],
+            "spec.conversion.strategy: Webhook works on a cluster only; on one machine use None, or a single version",
+        )
 
 
 def _meta(entry: Entry) -> Object:
