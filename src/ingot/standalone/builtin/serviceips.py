@@ -24,8 +24,7 @@ def allocate(service: Object, others: Iterable[Object]) -> None:
     if spec["type"] == "ExternalName":
         return
     listed = [other["spec"] for other in others]
-    spec.setdefault("ipFamilies", ["IPv4"])
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    _families(spec)
     taken = {address for other in listed for address in other.get("clusterIPs") or ()}
     wanted = spec.get("clusterIP", "")
     if not wanted:
@@ -59,6 +58,15 @@ def keep(service: Object, old: Object) -> None:
         number = had.get((port.get("name", ""), port["port"], port["protocol"]))
         if number and not port.get("nodePort"):
             port["nodePort"] = number
+
+
+def _families(spec: Object) -> None:
+    """One family; both, on every cluster, for a service whose endpoints others write."""
+    free = spec.get("clusterIP") == "None" and not spec.get("selector")
+    policy = spec.setdefault("ipFamilyPolicy", "RequireDualStack" if free else "SingleStack")
+    families = spec.setdefault("ipFamilies", ["IPv4"])
+    if free and policy != "SingleStack" and len(families) == 1:
+        families.append("IPv6" if families[0] == "IPv4" else "IPv4")
 
 
 def _pair(spec: Object) -> None:

@@ -120,3 +120,11 @@ def test_an_address_stands(kind: Make) -> None:
     assert kind("services").changes(given, move) == [
         'spec.clusterIPs[0]: Invalid value: []string{"10.96.5.6"}: may not change once set'
     ]
+
+
+def test_a_service_whose_endpoints_others_write_has_both_families(kind: Make) -> None:
+    for selector, families in ((None, ["IPv4", "IPv6"]), ({"app": "web"}, ["IPv4"])):
+        spec = {"clusterIP": "None", **({"selector": selector} if selector else {})}
+        given = kind("services").filled(service(**spec))
+        serviceips.allocate(given, [])
+        assert given["spec"]["ipFamilies"] == families
