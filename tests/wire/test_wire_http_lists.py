@@ -63,7 +63,14 @@ async def test_a_token_and_a_revision_exclude_each_other(http: Exchange, path: s
 
 
 async def test_a_limit_is_a_number(http: Exchange, path: str) -> None:
-    assert (await http.get(path, limit="many")).status == 400
+    for limit in ("many", "1.5", "99999999999999999999"):
+        assert (await http.get(path, limit=limit)).status == 400, limit
+    assert (await http.get(path, limit="-1")).status == 200
+
+
+async def test_a_list_is_no_watch_if_it_says_so(http: Exchange, path: str) -> None:
+    for no in ("0", "false", "FALSE"):
+        assert (await http.get(path, watch=no)).body["kind"] == "ConfigMapList", no
 
 
 async def test_a_past_revision_can_be_listed_exactly(http: Exchange, path: str, client: Client, namespace: str) -> None:

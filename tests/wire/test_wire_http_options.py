@@ -150,6 +150,15 @@ async def test_options_of_a_deletion_may_be_in_the_query(http: Exchange, path: s
     assert set(answer.body["metadata"]["finalizers"]) == {"wire.test/a", "foregroundDeletion"}
 
 
+async def test_a_flag_is_yes_unless_it_says_no(http: Exchange, path: str) -> None:
+    await http.send("POST", path, config_map("one"))
+    for orphan in ("maybe", "", "0", "False"):
+        answer = await http.send("DELETE", f"{path}/one", dryRun="All", orphanDependents=orphan)
+        assert answer.status == 200, orphan
+    headers = {"Content-Type": "application/merge-patch+json"}
+    assert (await http.send("PATCH", f"{path}/one", {}, headers=headers, force="false")).status == 422
+
+
 async def test_a_patch_of_what_is_not_there_creates_only_by_apply(http: Exchange, path: str) -> None:
     for kind, status in (("merge-patch+json", 404), ("apply-patch+yaml", 201)):
         headers = {"Content-Type": f"application/{kind}"}

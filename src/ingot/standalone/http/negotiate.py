@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from ingot.api.status import ApiError
 from ingot.standalone import protobuf
-from ingot.standalone.objects.call import flag
 
 JSON = "application/json"
 YAML = "application/yaml"
 # What Kubernetes names as its own; protobuf is read, but answers come in the others.
 KNOWN = (JSON, YAML, protobuf.MEDIA)
+YES = ("1", "t", "T", "true", "True", "TRUE")
 PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 
 
@@ -50,4 +50,5 @@ def negotiate(accept: str, custom: bool = False) -> Form:
 
 def indented(query: Mapping[str, str], agent: str) -> bool:
     """Whether an answer is for people: they say so, or their program is one that people use."""
-    return flag(query, "pretty") if query.get("pretty") else agent.startswith(PEOPLE)
+    asked = query.get("pretty")
+    return asked in YES if asked else agent.startswith(PEOPLE)

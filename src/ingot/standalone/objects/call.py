@@ -1,5 +1,6 @@
 """One request for objects, as every verb sees it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from ingot.standalone.access.user import User
 from ingot.standalone.patch.managers import manager_name
 from ingot.standalone.resources.served import Served
 
+_WHOLE = re.compile("[+-]?[0-9]+")
+_INT64 = range(-(2**63), 2**63)
 VALIDATIONS = ("Ignore", "Strict", "Warn")
 
 
@@ -81,7 +84,8 @@ def timestamp(moment: datetime) -> str:
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
-    return query.get(name, "").lower() in ("1", "true", "t")
+    """Whether a query says yes: every value does but these two, even none at all."""
+    return name in query and query[name].lower() not in ("0", "false")
 
 
 def _invalid_option(field_name: str, text: str, reason: str, verb: str) -> ApiError:
@@ -98,6 +102,9 @@ def whole(text: str) -> int:
     """A query's whole number, 0 where it is absent."""
     if not text:
         return 0
-    if not text.isdigit():
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    return int(text)
+    if not _WHOLE.fullmatch(text):
+        raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+    number = int(text)
+    if number not in _INT64:
+        raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+    return number

@@ -9,7 +9,7 @@ from ingot.standalone.builtin import schemas
 from ingot.standalone.builtin.decode import read_error
 from ingot.standalone.objects import identity
 from ingot.standalone.objects.body import Unreadable, decode
-from ingot.standalone.objects.call import Call, whole
+from ingot.standalone.objects.call import Call, flag, whole
 
 POLICIES = ("Foreground", "Background", "Orphan")
 KIND = "DeleteOptions"
@@ -55,9 +55,11 @@ def _unread(why: str) -> ApiError:
 
 def _from_query(call: Call) -> Object:
     query = call.query
-    given: Object = {name: query[name] for name in ("propagationPolicy", "orphanDependents") if name in query}
-    if "orphanDependents" in given:
-        given["orphanDependents"] = given["orphanDependents"].lower() in ("1", "t", "true")
+    given: Object = {}
+    if "propagationPolicy" in query:
+        given["propagationPolicy"] = query["propagationPolicy"]
+    if "orphanDependents" in query:
+        given["orphanDependents"] = flag(query, "orphanDependents")
     if "gracePeriodSeconds" in query:
         given["gracePeriodSeconds"] = whole(query["gracePeriodSeconds"])
     if "dryRun" in query:
@@ -85,7 +87,8 @@ def options(given: Object) -> Options:
     before: Any = given.get("preconditions") or {}
     grace = given.get("gracePeriodSeconds")
     return Options(
-        None if grace is None else max(grace, 0),
+        # Less than nothing is, by Kubernetes' word, a second.
+        1 if grace is not None and grace < 0 else grace,
         policy or "",
         before.get("uid") or "",
         before.get("resourceVersion") or "",

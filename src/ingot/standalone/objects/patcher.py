@@ -27,7 +27,7 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         return await _apply(world, call, _read(raw, APPLY))
     if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC) or (media == STRATEGIC and call.served.definition.custom):
         raise _unsupported(call)
-    if call.query.get("force"):
+    if "force" in call.query:
         why = "Forbidden: may not be specified for non-apply patch"
         raise invalid("meta.k8s.io", "PatchOptions", "", [Cause("force", why, "FieldValueForbidden")])
     body = _read(raw, media)

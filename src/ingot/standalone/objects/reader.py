@@ -143,7 +143,7 @@ def _at(store: Store, definition: Definition, revision: int, namespace: str) -> 
 def _page(served: Served, entries: Iterable[Entry], matches: Predicate | None, limit: int, revision: int) -> Listing:
     wanted = entries if matches is None else _matching(served, entries, matches)
     listing = Listing(revision)
-    if not limit:
+    if limit <= 0:
         listing.entries = list(wanted)
         return listing
     iterator: Iterator[Entry] = iter(wanted)
