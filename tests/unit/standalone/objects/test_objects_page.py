@@ -24,5 +24,5 @@ def test_a_made_up_token_is_a_bad_request(text: str) -> None:
 
 
 def test_a_token_that_holds_no_json_is_told_as_go_tells_it() -> None:
-    with pytest.raises(ApiError, match="invalid character .* looking for beginning of value"):
+    with pytest.raises(ApiError, match=r"invalid character .* looking for beginning of value"):
         decode("garbage")
