@@ -2,7 +2,9 @@
 
 import asyncio
 
+from ingot.api import registry
 from ingot.api.object import Object, name_of
+from ingot.api.status import forbidden
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.call import Call
