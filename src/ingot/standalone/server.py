@@ -30,6 +30,7 @@ from ingot.standalone.lifecycle.customs import Customs, refuse_webhook
 from ingot.standalone.lifecycle.namespaces import Namespaces
 from ingot.standalone.lifecycle.nodes import Nodes
 from ingot.standalone.lifecycle.protection import Protection
+from ingot.standalone.lifecycle.roles import Roles
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import Guard, World
@@ -78,7 +79,7 @@ class Server:
         customs = Customs(world)
         await bootstrap.furnish(world)
         namespaces = Namespaces(world, keys.authority_pem)
-        self._workers = [customs, namespaces, Nodes(world), Protection(world), Collector(world)]
+        self._workers = [customs, namespaces, Nodes(world), Protection(world), Roles(world), Collector(world)]
         for worker in self._workers:
             worker.start()
         documents = Documents(world.catalog, lambda: self._ready)
