@@ -62,7 +62,7 @@ class Exchange:
         async with self._session.request(
             method, self._url(target), data=data, timeout=SECONDS, **self._arguments(headers, data)
         ) as response:
-            text = (await response.read()).decode()
+            text = (await response.read()).decode(errors="replace")
             answer = Answer(response.status, _telling(response), text if raw else _decoded(text))
         shown: dict[str, Any] = {"status": answer.status, "headers": answer.headers, "body": view(answer.body)}
         self._transcript.add(

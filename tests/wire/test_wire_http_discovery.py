@@ -1,10 +1,15 @@
 """What a server says of itself: versions, groups, resources, schemas, health."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 from ingot.kube.client import Client
+from ingot_up import IngotUp
+from kube.cluster import ControlPlane
 from wire.customs import served, version
+from wire.differences import ABSENT
 from wire.exchange import Exchange
+from wire.transcript import Transcript
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # What both servers have; kube-apiserver has more, which docs/wire.md lists.
@@ -44,10 +49,6 @@ CORE = (
 )
 
 
-# What kube-apiserver alone has in these groups.
-ABSENT = ("csistoragecapacities",)
-
-
 def without_hash(resource: dict[str, Any]) -> dict[str, Any]:
     """A resource without the hash of its place in the store, which is the store's own."""
     return {key: value for key, value in resource.items() if key != "storageVersionHash"}
@@ -58,7 +59,12 @@ def of_core(body: dict[str, Any]) -> Any:
 
 
 def resources(body: dict[str, Any]) -> Any:
-    return {**body, "resources": [without_hash(each) for each in body["resources"] if each["name"] not in ABSENT]}
+    return {
+        **body,
+        "resources": [
+            without_hash(each) for each in body["resources"] if f"{body['groupVersion']} {each['name']}" not in ABSENT
+        ],
+    }
 
 
 async def test_the_version_of_the_release_is_told(http: Exchange) -> None:
@@ -189,3 +195,50 @@ async def test_a_method_that_is_not_allowed_is_refused(http: Exchange) -> None:
 
 async def test_a_method_that_nobody_knows_is_refused(http: Exchange) -> None:
     assert (await http.send("BREW", "/api/v1/namespaces/default/configmaps")).status == 405
+
+
+async def test_kinds_that_are_not_served_are_listed(
+    client: Client, transcript: Transcript, api_server: IngotUp | ControlPlane
+) -> None:
+    served_here = {name async for name in resources_of_kubernetes(client)}
+    absent = {name for name in served_here if listed_as_absent(name)}
+    transcript.add("the kinds of Kubernetes but those that are listed as absent", sorted(served_here - absent))
+    if isinstance(api_server, IngotUp):
+        assert not absent, "served after all: take them off the list"
+    else:
+        unknown = {entry for entry in ABSENT if not any(entry == listed_as_absent(name) for name in absent)}
+        assert not unknown, "no cluster has them either"
+
+
+async def resources_of_kubernetes(client: Client) -> AsyncIterator[str]:
+    """Every resource of Kubernetes' own, as `coordination.k8s.io/v1 leases`."""
+    groups = (await client.call("GET", "/apis"))["groups"]
+    paths = ["/api/v1", *(f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"])]
+    for path in paths:
+        version = path.removeprefix("/apis/").removeprefix("/api/")
+        if "." in version and not version.partition("/")[0].endswith(".k8s.io"):
+            continue
+        for resource in (await client.call("GET", path))["resources"]:
+            yield f"{version} {resource['name']}"
+
+
+def listed_as_absent(name: str) -> str:
+    """The entry of the list that names the resource, by itself, as a subresource or with its version; or nothing."""
+    version, _, resource = name.partition(" ")
+    entries = (version, f"{version} {resource}", f"{version} {resource.partition('/')[0]}")
+    return next((entry for entry in entries if entry in ABSENT), "")
+
+
+async def test_the_issuer_of_tokens_is_published(http: Exchange) -> None:
+    answer = await http.get("/.well-known/openid-configuration", view=sorted)
+    assert answer.status == 200
+    # The rest of a key is another for another algorithm.
+    common = {"use", "kty", "kid", "alg"}
+    accept = {"Accept": "application/jwk-set+json"}
+    keys = await http.get("/openid/v1/jwks", headers=accept, view=lambda body: sorted(common & set(body["keys"][0])))
+    assert keys.status == 200
+
+
+async def test_metrics_are_told(http: Exchange) -> None:
+    answer = await http.get("/metrics", view=lambda text: text.partition(" ")[0])
+    assert answer.body.startswith("# HELP ")

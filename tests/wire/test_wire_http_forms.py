@@ -142,3 +142,16 @@ async def test_a_body_without_a_media_type_is_json(http: Exchange, path: str) ->
 async def test_pretty_answers_are_indented(http: Exchange, path: str) -> None:
     answer = await http.get(f"{path}/one", pretty="true", raw=True, view=lambda text: text[:40])
     assert answer.body.startswith('{\n  "kind": "ConfigMap",\n')
+
+
+async def test_answers_come_as_protobuf(http: Exchange, path: str) -> None:
+    headers = {"Accept": "application/vnd.kubernetes.protobuf"}
+    answer = await http.get(f"{path}/one", headers=headers, view=lambda body: str(body)[:3])
+    assert answer.headers["Content-Type"] == "application/vnd.kubernetes.protobuf"
+
+
+async def test_who_prefers_protobuf_is_content_with_json(http: Exchange, client: Client, namespace: str) -> None:
+    resource = await served(client, namespace)
+    headers = {"Accept": "application/vnd.kubernetes.protobuf, application/json"}
+    answer = await http.get(resource.path(namespace), headers=headers)
+    assert answer.headers["Content-Type"] == "application/json"

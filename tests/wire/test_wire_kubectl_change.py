@@ -5,7 +5,7 @@ import pytest
 from ingot.api.object import Object
 from ingot.kube.client import Client
 from wire.customs import gadget, served
-from wire.kinds import CONFIG_MAPS, PODS, config_map, pod
+from wire.kinds import CONFIG_MAPS, NODES, PODS, config_map, pod
 from wire.shell import Terminal
 
 
@@ -195,3 +195,25 @@ async def test_set_image_and_env(terminal: Terminal, client: Client, namespace: 
     assert (await terminal("set image pod/one main=registry.test/app:2")).code == 0
     output = await terminal("get pod one -o jsonpath='{.spec.containers[*].image}'")
     assert output.out == "registry.test/app:2"
+
+
+async def test_nodes_are_cordoned_and_tainted(terminal: Terminal, client: Client, namespace: str) -> None:
+    name = f"{namespace}-node"
+    await client.create(NODES, {"metadata": {"name": name}})
+    await terminal(f"cordon {name}")
+    await terminal(f"taint node {name} wire.test/only=this:NoSchedule")
+    output = await terminal(f"get node {name} -o jsonpath='{{.spec.unschedulable}} {{.spec.taints[*].key}}'")
+    assert output.out.startswith("true")
+    assert "wire.test/only" in output.out
+    await terminal(f"uncordon {name}")
+    await terminal(f"get node {name}")
+    await client.delete(NODES, name)
+
+
+async def test_a_pod_is_evicted(terminal: Terminal, client: Client, namespace: str) -> None:
+    await client.create(PODS, placed(pod("one"), namespace))
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "one", "namespace": namespace}}
+    path = PODS.path(namespace, "one", "eviction")
+    output = await terminal(f"create --raw {path} -f -", stdin=eviction)
+    assert '"status":"Success"' in output.out
+    assert (await terminal("get pod one")).code == 1

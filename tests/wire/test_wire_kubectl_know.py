@@ -103,3 +103,8 @@ async def test_the_servers_version_is_shown(terminal: Terminal) -> None:
 
     output = await terminal("version", view=server_line)
     assert server_line(output.out).startswith("Server Version: v1.32.13")
+
+
+async def test_the_server_says_where_it_is(terminal: Terminal) -> None:
+    output = await terminal("cluster-info")
+    assert "is running at" in output.out
