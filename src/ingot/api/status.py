@@ -133,16 +133,12 @@ def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> ApiErr
     if len(causes) > 1:
         listed = f"[{listed}]"
     details = _details(group, kind, name)
-    details["causes"] = [
-        {"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes
-    ]
+    details["causes"] = [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes]
     return ApiError(422, "Invalid", f'{target} "{name}" is invalid: {listed}', details)
 
 
 def internal(message: str) -> ApiError:
-    return ApiError(
-        500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]}
-    )
+    return ApiError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
 
 
 def insufficient_storage(message: str) -> ApiError:

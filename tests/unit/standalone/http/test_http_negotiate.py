@@ -26,9 +26,7 @@ def test_forms(accept: str, form: Form) -> None:
     assert negotiate(accept) == form
 
 
-@pytest.mark.parametrize(
-    "accept", ["application/vnd.kubernetes.protobuf", "text/html", "application/json;as=Poem;g=x"]
-)
+@pytest.mark.parametrize("accept", ["application/vnd.kubernetes.protobuf", "text/html", "application/json;as=Poem;g=x"])
 def test_what_cannot_be_given_is_not_acceptable(accept: str) -> None:
     with pytest.raises(ApiError) as refused:
         negotiate(accept)

@@ -96,7 +96,7 @@ async def test_an_older_list_can_be_read_again(store: Store) -> None:
     assert names(store) == ["b", "c"]
 
 
-async def test_a_full_disk_fails_every_write_on_its_way_and_heals(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_fails_writes_on_their_way_and_heals(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await put(store, "a")
     commit = store._database.commit
     full = True
