@@ -3,10 +3,10 @@
 from ingot.api.object import Object, namespace_of
 from ingot.api.status import ApiError, Cause, bad_request, invalid
 from ingot.standalone.access.attributes import Attributes
-from ingot.standalone.access.quote import quote
 from ingot.standalone.access.rbac import Authorizer, missing_roles
 from ingot.standalone.access.review_selectors import check_selectors, evaluation_error
 from ingot.standalone.access.user import User
+from ingot.standalone.goprint import quote
 
 GROUP = "authorization.k8s.io"
 # What the server sets or clears itself; a client that sends it has said nothing.

@@ -3,8 +3,8 @@
 import msgspec
 
 from ingot.api.status import ApiError, forbidden
-from ingot.standalone.access.quote import quote
 from ingot.standalone.access.user import User
+from ingot.standalone.goprint import quote
 
 # kube-apiserver escapes these in what it repeats of a request, against browsers that guess a type.
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})

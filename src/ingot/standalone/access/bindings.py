@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError, not_found
 from ingot.standalone.access.aggregation import rules_of
-from ingot.standalone.access.quote import quote
 from ingot.standalone.access.rules import Rule
 from ingot.standalone.access.user import User, service_account_name
+from ingot.standalone.goprint import quote
 
 GROUP = "rbac.authorization.k8s.io"
 ROLES = f"roles.{GROUP}"

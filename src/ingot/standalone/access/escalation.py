@@ -5,10 +5,10 @@ from ingot.api.status import ApiError, forbidden
 from ingot.standalone.access.aggregation import is_aggregated
 from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.bindings import GROUP, MissingRole
-from ingot.standalone.access.quote import quote, quote_all
 from ingot.standalone.access.rbac import Authorizer, missing_roles
 from ingot.standalone.access.rules import Rule, compact, uncovered
 from ingot.standalone.access.user import MASTERS, User
+from ingot.standalone.goprint import quote, quote_all
 
 _ROLES = ("roles", "clusterroles")
 _BINDINGS = ("rolebindings", "clusterrolebindings")

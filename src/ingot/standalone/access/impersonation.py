@@ -5,7 +5,6 @@ from urllib.parse import unquote
 
 from ingot.api.status import ApiError
 from ingot.standalone.access.attributes import Attributes
-from ingot.standalone.access.quote import quote
 from ingot.standalone.access.rbac import Authorizer
 from ingot.standalone.access.user import (
     ANONYMOUS,
@@ -15,6 +14,7 @@ from ingot.standalone.access.user import (
     service_account_groups,
     split_service_account,
 )
+from ingot.standalone.goprint import quote
 
 PREFIX = "impersonate-"
 _EXTRA = "extra-"

@@ -2,7 +2,7 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.access.quote import quote
+from ingot.standalone.goprint import quote
 
 _FIELD = "fieldSelector"
 _LABEL = "labelSelector"

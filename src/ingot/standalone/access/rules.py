@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ingot.api.object import Object
-from ingot.standalone.access.quote import quote_all
+from ingot.standalone.goprint import quote_all
 
 
 @dataclass(frozen=True, slots=True)

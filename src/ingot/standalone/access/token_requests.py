@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from ingot.api.object import Object, namespace_of, split_api_version, uid_of
 from ingot.api.status import Cause, bad_request, conflict, invalid, not_found
-from ingot.standalone.access.quote import quote
 from ingot.standalone.access.tokens import Get, TokenIssuer
+from ingot.standalone.goprint import quote
 
 GROUP = "authentication.k8s.io"
 DEFAULT_SECONDS = 3600

@@ -13,8 +13,8 @@ from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.standalone.access import jwt
 from ingot.standalone.access.claims import Claims, InvalidToken, check_existence, check_time
 from ingot.standalone.access.files import write_private
-from ingot.standalone.access.quote import quote_all
 from ingot.standalone.access.user import ADMIN, MASTERS, User, service_account_name
+from ingot.standalone.goprint import quote_all
 
 ISSUER = "https://kubernetes.default.svc"
 _CACHED = 4096

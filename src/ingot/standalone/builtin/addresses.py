@@ -3,7 +3,7 @@
 import ipaddress
 
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields
+from ingot.standalone import fields
 
 
 def ip(field: str, value: str) -> list[Cause]:

@@ -5,8 +5,10 @@ Custom resources use `validate` with `kubernetes=False`; Kubernetes' own kinds t
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import names
 from ingot.standalone.builtin.names import Rule
+from ingot.standalone.goprint import strings
 
 ANNOTATIONS_LIMIT = 256 * 1024
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -65,7 +67,7 @@ def on_update(metadata: Object, old: Object) -> list[Cause]:
         added = sorted(set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ()))
         if added:
             why = "no new finalizers can be added if the object is being deleted, found new finalizers "
-            causes.append(fields.forbidden("metadata.finalizers", why + fields.printed(added)))
+            causes.append(fields.forbidden("metadata.finalizers", why + strings(added)))
     if not metadata.get("resourceVersion"):
         causes.append(fields.invalid("metadata.resourceVersion", "", "must be specified for an update"))
     if metadata.get("generation", 0) < old.get("generation", 0):
@@ -155,7 +157,7 @@ def _finalizers(finalizers: list[str]) -> list[Cause]:
     causes = [cause for name in finalizers for cause in fields.checked(path, name, names.qualified)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
-        causes.append(fields.invalid(path, finalizers, why))
+        causes.append(fields.invalid_as(path, strings(finalizers), why))
     return causes
 
 

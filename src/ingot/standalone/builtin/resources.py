@@ -2,7 +2,8 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import names
 from ingot.standalone.builtin.quantity import Quantity
 
 _CONTAINER = ("cpu", "memory", "ephemeral-storage")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError, invalid
-from ingot.standalone.builtin import fields
+from ingot.standalone import fields
 
 NETWORK = ipaddress.IPv4Network("10.96.0.0/16")
 NODE_PORTS = range(30000, 32768)

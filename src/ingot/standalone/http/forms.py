@@ -8,7 +8,7 @@ import yaml
 from ingot.api.object import Object
 from ingot.api.status import bad_request
 from ingot.standalone import table
-from ingot.standalone.access.quote import quote
+from ingot.standalone.goprint import quote
 from ingot.standalone.http.negotiate import JSON, YAML, Form
 from ingot.standalone.objects.reader import Listing
 from ingot.standalone.resources.served import Served

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ingot.api.status import ApiError, bad_request
-from ingot.standalone.access.quote import quote
 from ingot.standalone.access.user import User
+from ingot.standalone.goprint import quote
 from ingot.standalone.patch.managers import manager_name
 from ingot.standalone.resources.served import Served
 

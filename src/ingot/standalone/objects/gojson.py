@@ -5,7 +5,7 @@ It is asked only about texts that another parser has refused, so that it may be 
 
 import re
 
-from ingot.standalone.access.quote import quote
+from ingot.standalone.goprint import quote
 
 # Go's own limit. Ours is lower, see `body.MAX_DEPTH`.
 MAX_DEPTH = 10_000

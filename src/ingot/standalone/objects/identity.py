@@ -4,8 +4,8 @@ from typing import Any
 
 from ingot.api.object import Object, split_api_version
 from ingot.api.status import ApiError, Cause, bad_request, invalid
-from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin.kinds import DEFINITIONS
+from ingot.standalone.goprint import quote
 from ingot.standalone.objects.body import Body, Unreadable, decode, encode_json
 from ingot.standalone.objects.call import Call
 from ingot.standalone.patch.values import json_type

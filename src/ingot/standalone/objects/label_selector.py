@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from ingot.api.status import bad_request
-from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin import names
+from ingot.standalone.goprint import quote
 
 Requirement = Callable[[Mapping[str, str]], bool]
 

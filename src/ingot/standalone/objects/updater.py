@@ -5,8 +5,8 @@ from collections.abc import Callable
 from ingot.api import registry
 from ingot.api.object import Object, name_of
 from ingot.api.status import MODIFIED, ApiError, Cause, conflict, invalid, not_found
-from ingot.standalone.access.quote import quote
 from ingot.standalone.builtin import admission
+from ingot.standalone.goprint import quote
 from ingot.standalone.objects import creator, intake
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World

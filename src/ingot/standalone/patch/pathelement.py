@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ingot.standalone.patch.values import go_quoted, go_value, to_json
+from ingot.standalone.goprint import plain, quote
+from ingot.standalone.patch.values import to_json
 
 
 def keyed(pairs: Sequence[tuple[str, Any]]) -> str:
@@ -64,7 +65,7 @@ def text(step: str) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "null"
-    return go_quoted(value) if type(value) is str else go_value(value)
+    return quote(value) if type(value) is str else plain(value)
 
 
 def order(step: str) -> tuple[Any, ...]:

@@ -12,11 +12,12 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request
+from ingot.standalone.goprint import go_type, plain
 from ingot.standalone.patch import strategic_lists
 from ingot.standalone.patch.merge_patch import without_nulls
 from ingot.standalone.patch.strategic_schema import Place, not_mergeable
 from ingot.standalone.patch.typed import TypedSchema
-from ingot.standalone.patch.values import copy, go_type, go_value, json_type
+from ingot.standalone.patch.values import copy, json_type
 
 _DELETE_FROM = "$deleteFromPrimitiveList"
 _ORDER = "$setElementOrder"
@@ -65,7 +66,7 @@ def _directed(patch: Object) -> Object:
         return {name: value for name, value in patch.items() if name != "$patch"}
     if directive == "delete":
         return {}
-    raise not_mergeable(f"unknown patch type: {go_value(directive)} in map: {go_value(patch)}")
+    raise not_mergeable(f"unknown patch type: {plain(directive)} in map: {plain(patch)}")
 
 
 def _set(base: Object, name: str, value: Any) -> None:

@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError
+from ingot.standalone.goprint import go_type, plain
 from ingot.standalone.patch.strategic_schema import Place, not_mergeable
-from ingot.standalone.patch.values import go_type, go_value, same
+from ingot.standalone.patch.values import same
 
 MergeMap: TypeAlias = Callable[[Object, Object, Place], Object]
 
@@ -35,10 +36,10 @@ def merge_ordered(
     elif base is None:
         merged = without_directives(patch)
     elif place.strategy == "merge" and maps:
-        left, plain = _special_items(base, patch, place)
-        merged = _merge_items(left, plain, place, merge_map)
+        left, items = _special_items(base, patch, place)
+        merged = _merge_items(left, items, place, merge_map)
         # The place of an item that went counts as that of the item added after it, as Kubernetes has it.
-        live = merged[: len(base)] if plain else base
+        live = merged[: len(base)] if items else base
     else:
         merged = merge(base, patch, place, merge_map)
     return _ordered(merged, order, live, place.key)
@@ -72,7 +73,7 @@ def _are_maps(*lists: list[Any]) -> bool:
     if type(items[0]) is list:
         raise ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
     if len(kinds) > 1:
-        raise not_mergeable(f"list element types are not identical: {go_value(list(lists))}")
+        raise not_mergeable(f"list element types are not identical: {plain(list(lists))}")
     return type(items[0]) is dict
 
 
@@ -86,11 +87,11 @@ def _united(base: list[Any], patch: list[Any]) -> list[Any]:
 
 def _special_items(base: list[Any], patch: list[Any], place: Place) -> tuple[list[Any], list[Any]]:
     """Carries out the items that are directives; returns what is left of both lists."""
-    plain: list[Any] = []
+    items: list[Any] = []
     replace = False
     for item in patch:
         if "$patch" not in item:
-            plain.append(item)
+            items.append(item)
             continue
         directive = item["$patch"]
         if directive == "delete":
@@ -101,8 +102,8 @@ def _special_items(base: list[Any], patch: list[Any], place: Place) -> tuple[lis
         elif directive == "merge":
             raise not_mergeable("merging lists cannot yet be specified in the patch")
         else:
-            raise not_mergeable(f"unknown patch type: {go_value(directive)} in map: {go_value(item)}")
-    return (plain, []) if replace else (base, plain)
+            raise not_mergeable(f"unknown patch type: {plain(directive)} in map: {plain(item)}")
+    return (items, []) if replace else (base, items)
 
 
 def _merge_items(base: list[Any], patch: list[Any], place: Place, merge_map: MergeMap) -> list[Any]:
@@ -125,7 +126,7 @@ def _key_of(item: Any, key: str) -> Any:
     if type(item) is not dict:
         raise not_mergeable(f"expected a map[string]interface {{}}, but received a {go_type(item)}")
     if key not in item:
-        raise not_mergeable(f"map: {go_value(item)} does not contain declared merge key: {key}")
+        raise not_mergeable(f"map: {plain(item)} does not contain declared merge key: {key}")
     return item[key]
 
 
@@ -156,7 +157,7 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
             at += 1
     if at < len(wanted):
         raise not_mergeable(
-            f"The order in patch list:\n{go_value(patch)}\n doesn't match $setElementOrder list:\n{go_value(order)}\n"
+            f"The order in patch list:\n{plain(patch)}\n doesn't match $setElementOrder list:\n{plain(order)}\n"
         )
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ingot.api.object import Object
+from ingot.standalone.goprint import go_type, plain, syntax
 from ingot.standalone.patch import pathelement
 from ingot.standalone.patch.types import ListType, MapType, Type, TypedError
-from ingot.standalone.patch.values import go_syntax, go_type, go_value
 
 # Pairs of a path, from the value that was checked, and what is wrong there.
 _Faults: TypeAlias = Sequence[tuple[str, str]]
@@ -39,19 +39,19 @@ def _below(step: str, faults: _Faults) -> _Faults:
 
 def _mismatch(of: Type, value: Any) -> str:
     if of.map is not None:
-        return f"expected map, got &{{{go_value(value)}}}"
+        return f"expected map, got &{{{plain(value)}}}"
     if of.scalar:
-        return _scalar_fault(of.scalar, value) or f"expected any scalar, got &{{{go_value(value)}}}"
-    return f"expected list, got &{{{go_value(value)}}}"
+        return _scalar_fault(of.scalar, value) or f"expected any scalar, got &{{{plain(value)}}}"
+    return f"expected list, got &{{{plain(value)}}}"
 
 
 def _scalar_fault(scalar: str, value: Any) -> str:
     if scalar == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
         return f"expected numeric (int or float), got {go_type(value)}"
     if scalar == "string" and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{syntax(value)}}}"
     if scalar == "boolean" and not isinstance(value, bool):
-        return f"expected boolean, got &{{{go_value(value)}}}"
+        return f"expected boolean, got &{{{plain(value)}}}"
     return ""
 
 

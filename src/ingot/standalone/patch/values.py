@@ -1,4 +1,4 @@
-"""JSON values: copies, equality that tells true from 1, and how Go prints them in Kubernetes' messages."""
+"""JSON values: copies, equality that tells true from 1, and the text and the names that Go has for them."""
 
 from typing import Any, Final
 
@@ -56,46 +56,6 @@ def escaped(json: str) -> str:
     if "<" in json or ">" in json or "&" in json:
         return json.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return json
-
-
-def go_type(value: Any) -> str:
-    """The name of the Go type that holds this value after decoding, as %T prints it."""
-    if value is None:
-        return "<nil>"
-    if type(value) is dict:
-        return "map[string]interface {}"
-    if type(value) is list:
-        return "[]interface {}"
-    names = {str: "string", bool: "bool", int: "int64", float: "float64"}
-    return names[type(value)]
-
-
-def go_value(value: Any) -> str:
-    """The value as %v prints it."""
-    if value is None:
-        return "<nil>"
-    if type(value) is dict:
-        return "map[" + " ".join(f"{name}:{go_value(value[name])}" for name in sorted(value)) + "]"
-    if type(value) is list:
-        return "[" + " ".join(go_value(item) for item in value) + "]"
-    return value if type(value) is str else to_json(value)
-
-
-def go_syntax(value: Any) -> str:
-    """The value as %#v prints it."""
-    if value is None:
-        return "interface {}(nil)"
-    if type(value) is dict:
-        items = ", ".join(f"{go_quoted(name)}:{go_syntax(value[name])}" for name in sorted(value))
-        return f"map[string]interface {{}}{{{items}}}"
-    if type(value) is list:
-        return "[]interface {}{" + ", ".join(go_syntax(item) for item in value) + "}"
-    return go_quoted(value) if type(value) is str else to_json(value)
-
-
-def go_quoted(text: str) -> str:
-    """The text as %q prints it."""
-    return msgspec.json.encode(text).decode()
 
 
 def json_type(value: Any) -> str:

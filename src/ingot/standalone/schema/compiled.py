@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema_rs
 
 from ingot.api.object import Object
+from ingot.standalone.goprint import INT64_MAX, INT64_MIN
 from ingot.standalone.schema import formats
-from ingot.standalone.schema.goprint import INT64_MAX, INT64_MIN
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.patterns import pattern
 

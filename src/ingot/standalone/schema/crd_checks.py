@@ -2,9 +2,10 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.standalone import fields
 from ingot.standalone.builtin import names
-from ingot.standalone.schema import crd_conversion, crd_schema, crd_versions, fields
-from ingot.standalone.schema.goprint import quote
+from ingot.standalone.goprint import quote, strings
+from ingot.standalone.schema import crd_conversion, crd_schema, crd_versions
 from ingot.standalone.schema.gourl import URLError, parse_request_uri
 
 _APPROVAL = "api-approved.kubernetes.io"
@@ -106,7 +107,7 @@ def _immutable(spec: Object, old: Object) -> list[Cause]:
     for path in [*paths, "spec.group", "spec.names.plural"]:
         new_value, old_value = _at(spec, path), _at(old["spec"], path)
         if new_value != old_value:
-            causes.append(fields.invalid(path, new_value, "field is immutable"))
+            causes.append(fields.immutable(path, new_value))
     return causes
 
 
@@ -119,10 +120,10 @@ def _stored_versions(crd: Object) -> list[Cause]:
     path = "status.storedVersions"
     stored = list((crd.get("status") or {}).get("storedVersions") or ())
     if not stored:
-        return [fields.invalid_as(path, fields.strings([]), "must have at least one stored version")]
+        return [fields.invalid_as(path, strings([]), "must have at least one stored version")]
     versions = crd["spec"].get("versions") or ()
     causes = [
-        fields.invalid_as(path, fields.strings(stored), f"must have the storage version {version['name']}")
+        fields.invalid_as(path, strings(stored), f"must have the storage version {version['name']}")
         for version in versions
         if version.get("storage") and version.get("name") not in stored
     ]

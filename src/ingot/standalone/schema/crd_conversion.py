@@ -4,8 +4,9 @@ import urllib.parse
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.standalone import fields
 from ingot.standalone.builtin import names
-from ingot.standalone.schema import fields
+from ingot.standalone.goprint import strings
 
 _REVIEWS = ("v1", "v1beta1")
 _URL_FORM = "; desired format: https://host[/path]"
@@ -108,5 +109,5 @@ def _reviews(versions: list[str], path: str) -> list[Cause]:
         causes += [fields.invalid(place, version, fault) for fault in names.label_1035(version)]
     if not any(version in _REVIEWS for version in versions):
         detail = f"must include at least one of {', '.join(_REVIEWS)}"
-        causes.append(fields.invalid_as(path, fields.strings(versions), detail))
+        causes.append(fields.invalid_as(path, strings(versions), detail))
     return causes

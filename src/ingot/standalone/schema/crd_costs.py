@@ -1,7 +1,7 @@
 """What the rules of a schema may cost for the largest object that fits into a request."""
 
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
 
 _RULE_LIMIT = 10_000_000
 _SCHEMA_LIMIT = 100_000_000

@@ -4,7 +4,8 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import embedded, fields, pruning, rules, validator
+from ingot.standalone import fields
+from ingot.standalone.schema import embedded, pruning, rules, validator
 from ingot.standalone.schema.defaulting import clone
 from ingot.standalone.schema.node import Node, build
 

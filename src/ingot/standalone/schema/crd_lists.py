@@ -2,7 +2,8 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
+from ingot.standalone.goprint import strings
 
 _LIST_TYPE, _MAP_TYPE, _KEYS = "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-list-map-keys"
 
@@ -77,7 +78,7 @@ def _list_map(schema: Object, path: str) -> list[Cause]:
         return [*causes, fields.invalid(f"{path}.items.type", kind, detail)]
     for position, name in enumerate(keys):
         below = (items.get("properties") or {}).get(name)
-        shown = fields.strings(keys)
+        shown = strings(keys)
         if below is None:
             detail = "entries must all be names of item properties"
             causes.append(fields.invalid_as(f"{path}.{_KEYS}", shown, detail))

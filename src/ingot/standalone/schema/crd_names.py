@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ingot.api.object import Object
+from ingot.standalone.goprint import quote
 from ingot.standalone.resources.definition import Definition
-from ingot.standalone.schema.goprint import quote
 
 
 def established(crd: Object, others: Iterable[Definition] = (), now: datetime | None = None) -> Object:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
+from ingot.standalone.goprint import quote
 from ingot.standalone.schema.cel.sizes import MAX_REQUEST, max_children, min_size
 from ingot.standalone.schema.cel.types import of_schema, seen_properties, with_meta
 from ingot.standalone.schema.crd_costs import Costs
 from ingot.standalone.schema.fieldpaths import FieldPathError, resolve
-from ingot.standalone.schema.goprint import quote
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.rule import Rule
 

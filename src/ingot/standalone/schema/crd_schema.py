@@ -5,8 +5,10 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.standalone import fields
 from ingot.standalone.builtin import decode, schemas
-from ingot.standalone.schema import crd_defaults, crd_lists, crd_rules, fields, structural
+from ingot.standalone.goprint import strings
+from ingot.standalone.schema import crd_defaults, crd_lists, crd_rules, structural
 from ingot.standalone.schema.node import build
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -155,7 +157,7 @@ def _root_fields(schema: Object, path: str) -> list[Cause]:
 
 def quote_keys(schema: Object) -> str:
     """A schema in an error is shown by what it has, not by all that it says."""
-    return fields.strings(schema)
+    return strings(schema)
 
 
 def _check(schema: Object, path: str, context: _Context, root: bool = False) -> tuple[list[Cause], list[Cause]]:

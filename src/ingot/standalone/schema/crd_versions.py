@@ -4,8 +4,10 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.standalone import fields
 from ingot.standalone.builtin import names
-from ingot.standalone.schema import crd_schema, fields
+from ingot.standalone.goprint import strings
+from ingot.standalone.schema import crd_schema
 from ingot.standalone.schema.fieldpaths import FieldPathError, resolve
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
@@ -33,7 +35,7 @@ def check(spec: Object, old: Object | None) -> list[Cause]:
         causes += _deprecation(version, path)
         before = _schema(old, version.get("name"))
         causes += _parts({key: version.get(key) for key in own}, path, _has_status(version), before)
-    listed = fields.strings(version.get("name") or "" for version in versions)
+    listed = strings(version.get("name") or "" for version in versions)
     known = [version.get("name") for version in versions]
     if len(set(known)) != len(known):
         causes.append(fields.invalid_as("spec.versions", listed, "must contain unique version names"))

@@ -5,8 +5,8 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.standalone import fields
 from ingot.standalone.builtin import decode, meta, names, schemas
-from ingot.standalone.schema import fields
 from ingot.standalone.schema.node import Node
 
 

@@ -3,7 +3,7 @@
 import re
 
 from ingot.api.object import Object
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
 
 # A text in quotes, one of the three signs, or what stands between them.
 _TOKEN = re.compile(r"'(?:\\.|[^'\\])*'|[.\[\]]|[^.\[\]]+", re.DOTALL)

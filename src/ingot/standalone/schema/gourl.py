@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote as percent_quote
 
-from ingot.standalone.schema.goprint import quote
+from ingot.standalone.goprint import quote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PORT = re.compile(r"(:[0-9]*)?")

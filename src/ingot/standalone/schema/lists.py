@@ -5,7 +5,7 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.pairs import map_key
 

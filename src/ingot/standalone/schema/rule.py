@@ -4,7 +4,7 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
 from ingot.standalone.schema.cel.faults import CelError, CompileError, CostExceeded, ProgramError
 from ingot.standalone.schema.cel.program import Program
 from ingot.standalone.schema.cel.types import BOOL, STRING, Type, optional_of

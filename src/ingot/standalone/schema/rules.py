@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
 from ingot.standalone.schema.cel.faults import NO_OVERLOAD, CelError, CostExceeded
 from ingot.standalone.schema.cel.types import of_schema, with_meta
 from ingot.standalone.schema.cel.views import view

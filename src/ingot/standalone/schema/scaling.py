@@ -4,9 +4,9 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.standalone import fields
+from ingot.standalone.goprint import go_type, is_int64, plain
 from ingot.standalone.resources.definition import Scale
-from ingot.standalone.schema import fields
-from ingot.standalone.schema.goprint import go_type, is_int64, plain
 
 _INT32_MAX = 2**31 - 1
 

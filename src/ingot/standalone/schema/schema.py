@@ -4,7 +4,8 @@ from functools import cached_property
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import compiled, defaulting, embedded, fields, lists, pruning, rules, validator
+from ingot.standalone import fields
+from ingot.standalone.schema import compiled, defaulting, embedded, lists, pruning, rules, validator
 from ingot.standalone.schema.node import Node, build
 from ingot.standalone.schema.pairs import Pair
 

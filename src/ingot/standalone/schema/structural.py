@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields
+from ingot.standalone import fields
 from ingot.standalone.schema.goregex import PatternError
 from ingot.standalone.schema.patterns import pattern
 

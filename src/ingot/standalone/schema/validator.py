@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields, values
-from ingot.standalone.schema.goprint import is_number, quote
+from ingot.standalone import fields
+from ingot.standalone.goprint import is_number, quote
+from ingot.standalone.schema import values
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.pairs import Pair
 from ingot.standalone.schema.values import Fault

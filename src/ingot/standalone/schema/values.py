@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ingot.api.status import Cause
-from ingot.standalone.schema import fields, formats
-from ingot.standalone.schema.goprint import is_int64, is_number, number, quote
+from ingot.standalone import fields
+from ingot.standalone.goprint import is_int64, is_number, number, quote
+from ingot.standalone.schema import formats
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.patterns import pattern
 

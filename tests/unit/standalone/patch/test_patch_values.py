@@ -37,12 +37,3 @@ def test_a_copy_shares_no_container():
 )
 def test_json_is_written_as_go_writes_it(value, expected):
     assert values.to_json(value) == expected
-
-
-def test_go_prints_values_in_three_ways():
-    value = {"b": [1, "x"], "a": None}
-    assert values.go_value(value) == "map[a:<nil> b:[1 x]]"
-    assert values.go_syntax(value) == 'map[string]interface {}{"a":interface {}(nil), "b":[]interface {}{1, "x"}}'
-    assert [values.go_type(each) for each in (value, [], "", 1, 1.5, True, None)] == [
-        "map[string]interface {}", "[]interface {}", "string", "int64", "float64", "bool", "<nil>",
-    ]  # fmt: skip

@@ -4,7 +4,8 @@ from copy import deepcopy
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names, resources, selectors
+from ingot.standalone import fields
+from ingot.standalone.builtin import names, resources, selectors
 from ingot.standalone.builtin.kinds.kind import AGE, define, nested
 from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.resources.definition import Column

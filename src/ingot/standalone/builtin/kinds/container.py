@@ -2,7 +2,8 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names, resources
+from ingot.standalone import fields
+from ingot.standalone.builtin import names, resources
 from ingot.standalone.builtin.kinds import environment, podvolumes
 from ingot.standalone.builtin.kinds.endpoints import PROTOCOLS
 from ingot.standalone.builtin.kinds.service import port_or_name

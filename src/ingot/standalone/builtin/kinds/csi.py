@@ -2,8 +2,10 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import names
 from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.goprint import strings
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 
@@ -39,10 +41,11 @@ def _validate_driver(new: Object, old: Object | None) -> list[Cause]:
         if mode not in _MODES:
             causes.append(fields.not_supported("spec.volumeLifecycleModes", mode, _MODES))
     if old is not None:
-        # Kubernetes itself misspells the first of these paths.
-        for path, key in (("attachedRequired", "attachRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
-            if spec[key] != old["spec"].get(key):
-                causes.append(fields.immutable(f"spec.{path}", spec[key]))
+        # Kubernetes itself misspells this path.
+        if spec["attachRequired"] != old["spec"].get("attachRequired"):
+            causes.append(fields.immutable("spec.attachedRequired", spec["attachRequired"]))
+        if (modes := spec["volumeLifecycleModes"]) != old["spec"].get("volumeLifecycleModes"):
+            causes.append(fields.invalid_as("spec.volumeLifecycleModes", strings(modes), fields.IMMUTABLE))
     return causes
 
 

@@ -5,7 +5,8 @@ Both Definitions keep their objects under one storage key. `to_core` and `from_c
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import names
 from ingot.standalone.builtin.kinds.kind import define, nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table import age

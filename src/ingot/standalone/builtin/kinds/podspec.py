@@ -5,7 +5,8 @@ from typing import Any
 
 from ingot.api.object import Object, name_of
 from ingot.api.status import Cause
-from ingot.standalone.builtin import addresses, fields, meta, names, selectors
+from ingot.standalone import fields
+from ingot.standalone.builtin import addresses, meta, names, selectors
 from ingot.standalone.builtin.kinds import container, podvolumes
 from ingot.standalone.builtin.kinds.kind import nested
 from ingot.standalone.builtin.kinds.node import EFFECTS

@@ -2,7 +2,8 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, meta, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import meta, names
 from ingot.standalone.builtin.kinds import claim, sources
 
 # The first of them counts where there are several: the order is that of Kubernetes.

@@ -2,7 +2,7 @@
 
 from ingot.api.object import Object, name_of
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields
+from ingot.standalone import fields
 from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME

@@ -2,8 +2,10 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names, selectors
+from ingot.standalone import fields
+from ingot.standalone.builtin import names, selectors
 from ingot.standalone.builtin.kinds.kind import AGE, define
+from ingot.standalone.goprint import quote, strings
 from ingot.standalone.resources.definition import Column, Definition
 from ingot.standalone.table.render import NAME
 
@@ -24,10 +26,10 @@ def _rule(field: str, rule: Object, namespaced: bool) -> list[Cause]:
     if urls := rule.get("nonResourceURLs"):
         path = f"{field}.nonResourceURLs"
         if namespaced:
-            causes.append(fields.invalid(path, urls, "namespaced rules cannot apply to non-resource URLs"))
+            causes.append(fields.invalid_as(path, strings(urls), "namespaced rules cannot apply to non-resource URLs"))
         if any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
             why = "rules cannot apply to both regular resources and non-resource URLs"
-            causes.append(fields.invalid(path, urls, why))
+            causes.append(fields.invalid_as(path, strings(urls), why))
         return causes
     if not rule.get("apiGroups"):
         causes.append(fields.required(f"{field}.apiGroups", "resource rules must supply at least one api group"))
@@ -83,7 +85,7 @@ def _validate_binding(new: Object, old: Object | None, kinds: tuple[str, ...]) -
         causes += _subject(f"subjects[{index}]", subject, namespaced="Role" in kinds)
     if old is not None and role != old["roleRef"]:
         printed = "rbac.RoleRef{APIGroup:%s, Kind:%s, Name:%s}"
-        value = printed % tuple(fields.quote(role.get(key, "")) for key in ("apiGroup", "kind", "name"))
+        value = printed % tuple(quote(role.get(key, "")) for key in ("apiGroup", "kind", "name"))
         causes.append(Cause("roleRef", f"Invalid value: {value}: cannot change roleRef"))
     return causes
 

@@ -4,7 +4,8 @@ import base64
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import names
 from ingot.standalone.builtin.kinds.configmap import SIZE_LIMIT, decoded_size, frozen
 from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.objects.gojson import syntax_error

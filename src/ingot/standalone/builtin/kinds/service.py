@@ -2,9 +2,11 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import addresses, fields, meta, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import addresses, meta, names
 from ingot.standalone.builtin.kinds.endpoints import PROTOCOLS
 from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.goprint import strings
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 
@@ -124,14 +126,14 @@ def _cluster_addresses(spec: Object) -> list[Cause]:
     if first and not listed:
         causes.append(fields.required(path))
     elif first and listed[0] != first:
-        causes.append(fields.invalid(path, listed, "first value must match `clusterIP`"))
+        causes.append(fields.invalid_as(path, strings(listed), "first value must match `clusterIP`"))
     elif listed and not first:
-        causes.append(fields.invalid(path, listed, "must be empty when `clusterIP` is not specified"))
+        causes.append(fields.invalid_as(path, strings(listed), "must be empty when `clusterIP` is not specified"))
     for index, value in enumerate(listed):
         if value != "None" or index:
             causes += addresses.ip(f"{path}[{index}]", value)
     if len(listed) > 2:
-        causes.append(fields.invalid(path, listed, "may only hold up to 2 values"))
+        causes.append(fields.invalid_as(path, strings(listed), "may only hold up to 2 values"))
     return causes
 
 
@@ -140,9 +142,9 @@ def _address_changes(spec: Object, old: Object) -> list[Cause]:
         return []
     now, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
     if before and not now:
-        return [fields.invalid("spec.clusterIPs[0]", now, "primary clusterIP can not be unset")]
+        return [fields.invalid_as("spec.clusterIPs[0]", strings(now), "primary clusterIP can not be unset")]
     if before and now[0] != before[0] and now[0] == spec.get("clusterIP"):
-        return [fields.invalid("spec.clusterIPs[0]", now, "may not change once set")]
+        return [fields.invalid_as("spec.clusterIPs[0]", strings(now), "may not change once set")]
     return []
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.builtin import fields, names
+from ingot.standalone import fields
+from ingot.standalone.builtin import names
 from ingot.standalone.builtin.kinds.csi import driver_name
 
 MODE = "must be a number between 0 and 0777 (octal), both inclusive"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ingot.standalone.goprint import number
 from ingot.standalone.schema.cel import times
 from ingot.standalone.schema.cel.faults import CelError, no_overload
 from ingot.standalone.schema.cel.operators import bounded
@@ -12,7 +13,6 @@ from ingot.standalone.schema.cel.times import SECOND, Duration, Timestamp
 from ingot.standalone.schema.cel.types import PLAIN, Type
 from ingot.standalone.schema.cel.values import UInt, kind_of
 from ingot.standalone.schema.formats import go_duration
-from ingot.standalone.schema.goprint import number
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _TRUE, _FALSE = ("1", "t", "true", "TRUE", "True"), ("0", "f", "false", "FALSE", "False")

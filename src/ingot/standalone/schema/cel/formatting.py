@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ingot.standalone.goprint import number, quote
 from ingot.standalone.schema.cel.faults import CelError
 from ingot.standalone.schema.cel.values import kind_of
 from ingot.standalone.schema.cel.views import find, keys
-from ingot.standalone.schema.goprint import number, quote
 
 _CLAUSE = re.compile(r"%(?:\.(\d+))?(.)?", re.DOTALL)
 _PRECISION = 6

@@ -10,10 +10,10 @@ from urllib.parse import parse_qs
 
 from ingot.standalone.builtin import names
 from ingot.standalone.builtin.quantity import Quantity, QuantityError
+from ingot.standalone.goprint import quote
 from ingot.standalone.schema import formats
 from ingot.standalone.schema.cel.faults import CelError, no_overload
 from ingot.standalone.schema.cel.values import NONE, Optional, register_kind
-from ingot.standalone.schema.goprint import quote
 from ingot.standalone.schema.gourl import URL, URLError, parse_request_uri
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -5,6 +5,7 @@ import binascii
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ingot.standalone.goprint import go_type, is_int64, is_number
 from ingot.standalone.schema import formats
 from ingot.standalone.schema.cel import times
 from ingot.standalone.schema.cel.faults import CelError, no_overload
@@ -12,7 +13,6 @@ from ingot.standalone.schema.cel.names import escape, unescape
 from ingot.standalone.schema.cel.times import Duration
 from ingot.standalone.schema.cel.types import seen_properties
 from ingot.standalone.schema.cel.values import MISSING, Opaque, register_kind
-from ingot.standalone.schema.goprint import go_type, is_int64, is_number
 from ingot.standalone.schema.node import Node
 
 

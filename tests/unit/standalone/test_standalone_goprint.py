@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from ingot.standalone.schema import goprint
+from ingot.standalone import goprint
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,9 @@ def test_values_print_as_go_source() -> None:
 @pytest.mark.parametrize(
     ("text", "quoted"),
     [
+        ("", '""'),
         ("a", '"a"'),
+        ("system:serviceaccount:a:b", '"system:serviceaccount:a:b"'),
         ('a"\\', '"a\\"\\\\"'),
         ("\a\b\f\n\r\t\v", '"\\a\\b\\f\\n\\r\\t\\v"'),
         ("\x01\x7f", '"\\x01\\x7f"'),
@@ -64,7 +66,16 @@ def test_texts_are_quoted_as_in_go(text: str, quoted: str) -> None:
         ([1.5], "[1.5]", "[]interface {}"),
         (2**63, "9.223372036854776e+18", "float64"),
         (5, "5", "int64"),
+        (1.5, "1.5", "float64"),
+        ("x y", "x y", "string"),
     ],
 )
 def test_values_print_plainly_with_their_type(value: Any, printed: str, kind: str) -> None:
     assert (goprint.plain(value), goprint.go_type(value)) == (printed, kind)
+
+
+def test_lists_of_strings_are_quoted_or_written_as_source() -> None:
+    assert goprint.quote_all([]) == "[]"
+    assert goprint.quote_all(["a", "b c"]) == '["a" "b c"]'
+    assert goprint.strings([]) == "[]string(nil)"
+    assert goprint.strings(["a", "b c"]) == '[]string{"a", "b c"}'

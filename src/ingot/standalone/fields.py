@@ -5,11 +5,14 @@ kube-apiserver prints as `<nil>`.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.schema.goprint import bad_value, quote
+from ingot.standalone.goprint import bad_value, quote
+
+IMMUTABLE = "field is immutable"
 
 
 def child(path: str, name: str) -> str:
@@ -45,6 +48,10 @@ def invalid_as(path: str, shown: str, detail: str) -> Cause:
     return _cause(path, "FieldValueInvalid", f"Invalid value: {shown}", detail)
 
 
+def immutable(path: str, value: Any) -> Cause:
+    return invalid(path, value, IMMUTABLE)
+
+
 def type_invalid(path: str, value: Any, detail: str) -> Cause:
     return _cause(path, "FieldValueTypeInvalid", f"Invalid value: {bad_value(value)}", detail)
 
@@ -53,7 +60,12 @@ def duplicate(path: str, value: Any) -> Cause:
     return _cause(path, "FieldValueDuplicate", f"Duplicate value: {bad_value(value)}", "")
 
 
+def not_found(path: str, value: Any) -> Cause:
+    return _cause(path, "FieldValueNotFound", f"Not found: {bad_value(value)}", "")
+
+
 def not_supported(path: str, value: Any, accepted: Iterable[Any]) -> Cause:
+    """What is accepted is printed in the order given; Kubernetes sorts it."""
     words = [quote(word if isinstance(word, str) else _compact(word)) for word in accepted]
     detail = f"supported values: {', '.join(words)}" if words else ""
     return _cause(path, "FieldValueNotSupported", f"Unsupported value: {bad_value(value)}", detail)
@@ -71,10 +83,30 @@ def internal(path: str, detail: str) -> Cause:
     return _cause(path, "InternalError", "Internal error", detail)
 
 
-def strings(values: Iterable[str]) -> str:
-    """A list of strings as Go prints it in an invalid value."""
-    listed = [quote(value) for value in values]
-    return f"[]string{{{', '.join(listed)}}}" if listed else "[]string(nil)"
+def checked(path: str, value: str, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """What a rule, such as one of `builtin.names`, finds wrong with a value."""
+    return [invalid(path, value, fault) for fault in rule(value)]
+
+
+def named(path: str, value: str, rule: Callable[[str], list[str]]) -> list[Cause]:
+    """The same for a value that must be there."""
+    return checked(path, value, rule) if value else [required(path)]
+
+
+def missing(path: str, obj: Object, keys: str) -> list[Cause]:
+    """A fault for each of the keys, in a text with blanks between them, that `obj` lacks or has empty."""
+    return [required(f"{path}.{key}") for key in keys.split() if not obj.get(key)]
+
+
+def one_of(path: str, value: Any, accepted: Iterable[str]) -> list[Cause]:
+    """A fault unless the value is one of those accepted; one that is absent is required."""
+    if not value:
+        return [required(path)]
+    return [] if value in (accepted := list(accepted)) else [not_supported(path, value, accepted)]
+
+
+def not_negative(path: str, value: int) -> list[Cause]:
+    return [invalid(path, value, "must be greater than or equal to 0")] if value < 0 else []
 
 
 def _compact(value: Any) -> str:

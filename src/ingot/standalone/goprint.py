@@ -1,6 +1,7 @@
 """Values as Go prints them: the messages of kube-apiserver are made with Go's verbs, and ours must read the same."""
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -30,7 +31,20 @@ def is_number(value: Any) -> bool:
 
 def quote(text: str) -> str:
     """`%q`: double quotes, with Go's escapes for what is not printable."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + "".join(_quoted(char) for char in text) + '"'
+
+
+def quote_all(texts: Iterable[str]) -> str:
+    """`%q` of a slice of strings: `["a" "b"]`."""
+    return "[" + " ".join(map(quote, texts)) + "]"
+
+
+def strings(texts: Iterable[str]) -> str:
+    """`%#v` of a slice of strings."""
+    listed = ", ".join(map(quote, texts))
+    return f"[]string{{{listed}}}" if listed else "[]string(nil)"
 
 
 def _quoted(char: str) -> str:
@@ -39,7 +53,7 @@ def _quoted(char: str) -> str:
     if char.isprintable():
         return char
     code = ord(char)
-    if code < 0x20 or code == 0x7F:
+    if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
