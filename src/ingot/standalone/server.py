@@ -23,6 +23,7 @@ from ingot.standalone.builtin.kinds import DEFINITIONS
 from ingot.standalone.http.documents import Documents
 from ingot.standalone.http.handler import Handler
 from ingot.standalone.http.verbs import MAX_BODY, Verbs
+from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle import bootstrap
 from ingot.standalone.lifecycle.collector import Collector
 from ingot.standalone.lifecycle.customs import KEY as CUSTOMS
@@ -36,7 +37,7 @@ from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import Guard, World
 from ingot.standalone.resources.catalog import Catalog
 from ingot.standalone.store.history import Change
-from ingot.standalone.store.store import Store, decode
+from ingot.standalone.store.store import Store
 
 RBAC = ".rbac.authorization.k8s.io"
 RBAC_KEYS = tuple(plural + RBAC for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings"))

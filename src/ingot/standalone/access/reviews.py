@@ -1,10 +1,10 @@
 """Kinds that are questions: posted, answered at once, never stored."""
 
 import time
-from datetime import UTC, datetime
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request, path_not_found
+from ingot.kube.clock import timestamp
 from ingot.standalone.access import access_reviews
 from ingot.standalone.access.claims import InvalidToken
 from ingot.standalone.access.rbac import Authorizer
@@ -45,11 +45,10 @@ class Reviews:
 
 def self_subject_review(body: Object, user: User, now: float | None = None) -> Object:
     """Who am I?"""
-    moment = datetime.fromtimestamp(time.time() if now is None else now, UTC)
     return {
         "apiVersion": body.get("apiVersion"),
         "kind": body.get("kind"),
-        "metadata": {"creationTimestamp": moment.strftime("%Y-%m-%dT%H:%M:%SZ")},
+        "metadata": {"creationTimestamp": timestamp(time.time() if now is None else now)},
         "status": {"userInfo": user.info()},
     }
 

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from ingot.api.object import Object, namespace_of, split_api_version, uid_of
 from ingot.api.status import Cause, bad_request, conflict, invalid, not_found
+from ingot.kube.clock import timestamp
 from ingot.standalone.access.tokens import Get, TokenIssuer
 from ingot.standalone.goprint import quote
 
@@ -48,8 +48,8 @@ def token_request(
         bound=bound,
         now=moment,
     )
-    metadata.update(name=name, namespace=namespace, creationTimestamp=_timestamp(moment))
-    status = {"token": token, "expirationTimestamp": _timestamp(moment + seconds)}
+    metadata.update(name=name, namespace=namespace, creationTimestamp=timestamp(moment))
+    status = {"token": token, "expirationTimestamp": timestamp(moment + seconds)}
     return {**body, "metadata": metadata, "spec": spec, "status": status}
 
 
@@ -100,7 +100,3 @@ def _check_uid(kind: str, reference: Object, found: Object) -> None:
             "The object might have been deleted and then recreated"
         )
         raise conflict("", kind, reference.get("name", ""), why)
-
-
-def _timestamp(moment: float) -> str:
-    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

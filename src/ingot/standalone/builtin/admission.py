@@ -4,19 +4,19 @@
 `default` and before `validate`, as Kubernetes' admission does.
 """
 
-import secrets
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import forbidden
+from ingot.standalone import generated
 from ingot.standalone.builtin import serviceips
 from ingot.standalone.builtin.kinds.claim import class_of
-from ingot.standalone.builtin.kinds.kind import nested
 from ingot.standalone.builtin.kinds.persistentvolume import note_phase
 from ingot.standalone.builtin.kinds.poddefaults import containers, tolerate_lost_nodes
 from ingot.standalone.builtin.kinds.storageclass import is_default
 from ingot.standalone.builtin.quantity import Quantity
+from ingot.standalone.paths import nested
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a path, no password
 ROOT_CA = "kube-root-ca.crt"
@@ -29,7 +29,6 @@ PROTECTION = {
 }
 # What keeps pods away from a node until it is ready; see lifecycle.nodes.
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Lookup(NamedTuple):
@@ -117,7 +116,7 @@ def _changed_pod(new: Object, old: Object) -> None:
 
 def _mount_token(spec: Object) -> None:
     """Lets every container reach the API as the pod's account, unless it has something of its own at that place."""
-    volume = "kube-api-access-" + "".join(secrets.choice(_ALPHABET) for _ in range(5))
+    volume = "kube-api-access-" + generated.suffix()
     needy = [
         container
         for container in containers(spec)

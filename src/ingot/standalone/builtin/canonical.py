@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from ingot.api.object import Object
-from ingot.standalone.builtin import quantity, schemas, shapes, times
+from ingot.standalone import times
+from ingot.standalone.builtin import quantity, schemas, shapes
 
 # What becomes of a value: the value itself, or another one in its place.
 _Convert = Callable[[Any], Any]

@@ -5,7 +5,8 @@ import string
 from typing import Any
 
 from ingot.api.object import Object
-from ingot.standalone.builtin import gonames, quantity, schemas, times
+from ingot.standalone import times
+from ingot.standalone.builtin import gonames, quantity, schemas
 from ingot.standalone.resources.definition import Definition
 
 _INT32 = range(-(2**31), 2**31)

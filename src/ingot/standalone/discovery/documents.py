@@ -4,11 +4,10 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import msgspec
-
 from ingot.api.object import Object, join_api_version
 from ingot.standalone.discovery.entries import aggregated_entry, legacy_entries
 from ingot.standalone.discovery.versions import preferred_first, version_info
+from ingot.standalone.jsontext import encode
 from ingot.standalone.resources.definition import Definition
 
 JSON = "application/json"
@@ -27,8 +26,6 @@ _GROUPS = (
     "scheduling.k8s.io",
     "coordination.k8s.io",
 )
-
-encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from aiohttp import web
 from ingot.api.object import Object
 from ingot.api.status import ApiError
 from ingot.standalone.access.impersonation import PlainRefusal
+from ingot.standalone.jsontext import encode
 
-encode = msgspec.json.Encoder().encode
 JSON = "application/json"
 NO_CACHE = "no-cache, private"
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
 import yaml
 
 from ingot.api.object import Object
@@ -10,11 +9,11 @@ from ingot.api.status import bad_request
 from ingot.standalone import table
 from ingot.standalone.goprint import quote
 from ingot.standalone.http.negotiate import JSON, YAML, Form
+from ingot.standalone.jsontext import encode
 from ingot.standalone.objects.reader import Listing
 from ingot.standalone.resources.served import Served
 from ingot.standalone.store.history import Entry
 
-encode = msgspec.json.Encoder().encode
 INCLUDED = ("None", "Metadata", "Object")
 
 

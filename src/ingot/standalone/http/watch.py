@@ -7,19 +7,17 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-import msgspec
 from aiohttp import web
 from aiohttp.http import StreamWriter
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError, Cause, expired, invalid
 from ingot.standalone.http.forms import Former
+from ingot.standalone.jsontext import encode
 from ingot.standalone.objects.call import Call, flag, whole
 from ingot.standalone.objects.reader import check_revision, forbidden_match, list_entries, select
 from ingot.standalone.store.history import Change, Entry
 from ingot.standalone.store.store import Store
-
-encode = msgspec.json.Encoder().encode
 
 # A client that leaves this much unread has stopped reading: its watch ends, and it may start another.
 MAX_UNREAD = 1 << 20

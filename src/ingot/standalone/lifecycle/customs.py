@@ -5,6 +5,7 @@ import asyncio
 from ingot.api import registry
 from ingot.api.object import Object, name_of
 from ingot.api.status import forbidden
+from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.call import Call
@@ -14,7 +15,6 @@ from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.schema import custom
 from ingot.standalone.store.history import Change, Entry
-from ingot.standalone.store.store import decode
 
 KEY = "customresourcedefinitions.apiextensions.k8s.io"
 

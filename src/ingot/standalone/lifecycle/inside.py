@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError
+from ingot.standalone import times
 from ingot.standalone.access.user import MASTERS, User
 from ingot.standalone.objects import creator, deleter, intake, updater
 from ingot.standalone.objects.body import Body
-from ingot.standalone.objects.call import Call, timestamp
+from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
@@ -49,7 +50,7 @@ class Inside:
         intake.wipe(obj)
         intake.baptize(obj)
         meta = obj["metadata"]
-        meta["creationTimestamp"] = timestamp(datetime.now(UTC))
+        meta["creationTimestamp"] = times.written(datetime.now(UTC))
         meta["generation"] = 1
         if old is not None:
             for key in ("uid", "creationTimestamp"):

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ingot.api.object import Object
+from ingot.standalone import times
+from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.owners import meta_of
 from ingot.standalone.lifecycle.remains import Remains
 from ingot.standalone.lifecycle.worker import Worker
-from ingot.standalone.objects.call import timestamp
 from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.store.history import Change, Entry
-from ingot.standalone.store.store import decode
 
 FIRST = ("default", "kube-system", "kube-public", "kube-node-lease")
 ROOT_CA = "kube-root-ca.crt"
@@ -98,7 +98,7 @@ class Namespaces(Worker[str]):
 
     async def _tell(self, definition: Definition, name: str, remains: Remains) -> None:
         """Writes into the namespace's status what holds it back."""
-        now = timestamp(datetime.now(UTC))
+        now = times.written(datetime.now(UTC))
 
         def make(obj: Object) -> Object:
             status = obj.get("status", {})

@@ -4,11 +4,11 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.standalone.builtin.admission import PROTECTION
+from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.world import World
 from ingot.standalone.store.history import Change, Entry
-from ingot.standalone.store.store import decode
 
 CLAIMS = "persistentvolumeclaims"
 VOLUMES = "persistentvolumes"

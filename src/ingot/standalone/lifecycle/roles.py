@@ -2,11 +2,11 @@
 
 from ingot.api.object import Object, name_of
 from ingot.standalone.access.aggregation import is_aggregated, rules_of
+from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.world import World
 from ingot.standalone.store.history import Change
-from ingot.standalone.store.store import decode
 
 KEY = "clusterroles.rbac.authorization.k8s.io"
 

@@ -12,13 +12,13 @@ import yaml
 from ingot.api.object import Object
 from ingot.api.status import ApiError, bad_request, unsupported_media_type
 from ingot.standalone import protobuf
+from ingot.standalone.jsontext import encode
 from ingot.standalone.objects import gojson
 
 # Far deeper than any honest manifest, and well within Python's stack; kube-apiserver's decoder stops at 10,000.
 MAX_DEPTH = 500
 
-decode_json = msgspec.json.Decoder().decode
-encode_json = msgspec.json.Encoder().encode
+_decode_any = msgspec.json.Decoder().decode
 
 
 class Unreadable(ApiError):
@@ -61,7 +61,7 @@ def decode(raw: bytes, media: str) -> Body:
 
 def _from_json(raw: bytes) -> Body:
     try:
-        value = decode_json(raw)
+        value = _decode_any(raw)
     except UnicodeDecodeError:
         return _from_json(raw.decode("utf-8", "replace-bytes").encode())
     except (msgspec.DecodeError, RecursionError) as error:
@@ -125,7 +125,7 @@ def _from_yaml(raw: bytes) -> Body:
         loader = _Loader(text)
         try:
             # Through JSON and back: keys become strings, and what JSON cannot say is refused.
-            body = Body(decode_json(encode_json(loader.get_single_data())), loader.duplicates, raw)
+            body = Body(_decode_any(encode(loader.get_single_data())), loader.duplicates, raw)
         finally:
             loader.dispose()
     except (yaml.YAMLError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:

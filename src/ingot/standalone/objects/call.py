@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ingot.api.status import ApiError, bad_request
+from ingot.standalone import times
 from ingot.standalone.access.user import User
 from ingot.standalone.goprint import quote
 from ingot.standalone.patch.managers import manager_name
@@ -33,7 +34,7 @@ class Call:
 
     @property
     def timestamp(self) -> str:
-        return timestamp(self.now)
+        return times.written(self.now)
 
     @property
     def dry_run(self) -> bool:
@@ -77,10 +78,6 @@ class Call:
     @property
     def force(self) -> bool:
         return flag(self.query, "force")
-
-
-def timestamp(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:

@@ -6,7 +6,8 @@ from ingot.api.object import Object, split_api_version
 from ingot.api.status import ApiError, Cause, bad_request, invalid
 from ingot.standalone.builtin.kinds import DEFINITIONS
 from ingot.standalone.goprint import quote
-from ingot.standalone.objects.body import Body, Unreadable, decode, encode_json
+from ingot.standalone.jsontext import encode
+from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.patch.values import json_type
 
@@ -52,7 +53,7 @@ def patched(call: Call, value: Any) -> str:
     if not definition.custom:
         return _kind_fault(call, value)
     if not value.get("kind"):
-        return f"Object 'Kind' is missing in '{encode_json(value).decode()}'"
+        return f"Object 'Kind' is missing in '{encode(value).decode()}'"
     wanted = (("kind", definition.kind), ("apiVersion", served.api_version))
     causes = [_must_be(value, name, right) for name, right in wanted if value.get(name) != right]
     if causes:

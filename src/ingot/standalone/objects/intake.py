@@ -1,11 +1,8 @@
 """From a request's body to an object of the kind that the path names."""
 
-import os
-import random
-import uuid
-
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError, bad_request, invalid
+from ingot.standalone import generated
 from ingot.standalone.builtin import schemas
 from ingot.standalone.builtin.canonical import canonical
 from ingot.standalone.builtin.decode import decode_error, read_error
@@ -13,12 +10,7 @@ from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
 from ingot.standalone.patch.values import json_type
 
-# Neither vowels nor digits that look like them: no generated name spells a word.
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_SUFFIX = 5
-_MAX_GENERATED = 63 - _SUFFIX
-# Names and uids are no secrets. Asking the kernel for each would give the interpreter away in every create.
-_random = random.Random(os.urandom(32))  # noqa: S311
+_MAX_GENERATED = 63 - generated.SUFFIX
 
 
 def take(call: Call, body: Body) -> Object:
@@ -122,9 +114,8 @@ def baptize(obj: Object) -> None:
     """Gives a name to an object that has none but a generateName, and what every new object has."""
     meta = obj["metadata"]
     if not meta.get("name") and (prefix := meta.get("generateName")):
-        suffix = "".join(_random.choices(_ALPHABET, k=_SUFFIX))
-        meta["name"] = prefix[:_MAX_GENERATED] + suffix
-    meta["uid"] = str(uuid.UUID(int=_random.getrandbits(128), version=4))
+        meta["name"] = prefix[:_MAX_GENERATED] + generated.suffix()
+    meta["uid"] = generated.uid()
 
 
 def check(call: Call, obj: Object, old: Object | None) -> None:

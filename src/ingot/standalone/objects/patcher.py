@@ -6,13 +6,13 @@ from ingot.api.object import Object
 from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found, unsupported_media_type
 from ingot.standalone import goprint
 from ingot.standalone.goprint import quote
+from ingot.standalone.jsontext import encode
 from ingot.standalone.objects import creator, identity, intake, updater
 from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import apply, json_patch, merge_patch, strategic
 from ingot.standalone.patch.values import json_type
-from ingot.standalone.store.store import encode
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -10,6 +10,7 @@ from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.patcher import JSON_PATCH, MERGE_PATCH, STRATEGIC
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import json_patch, merge_patch
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.served import Served
 
 
@@ -76,10 +77,7 @@ def _given(call: Call, media: str, raw: bytes, current: Object) -> Object:
 
 
 def _at(obj: Object, path: str) -> Any:
-    value: Any = obj
-    for part in path.strip(".").split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
+    return nested(obj, *path.strip(".").split("."))
 
 
 def _set(obj: Object, path: str, value: Any) -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from ingot.api.object import Object
 from ingot.api.status import bad_request
 from ingot.standalone.objects import label_selector
+from ingot.standalone.paths import nested
 
 Predicate = Callable[[Object], bool]
 
@@ -28,9 +29,7 @@ def fields(text: str) -> tuple[tuple[str, bool, str], ...]:
 
 def field(obj: Object, path: str) -> str:
     """The value that a field selector compares: "" where the object has none."""
-    value: object = obj
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+    value = nested(obj, *path.split("."))
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from ingot.api.object import Object
 from ingot.api.status import ApiError, forbidden, not_found
 from ingot.standalone.builtin.admission import Lookup
+from ingot.standalone.jsontext import decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.resources.catalog import Catalog
-from ingot.standalone.store.store import Store, decode
+from ingot.standalone.store.store import Store
 
 # Checks that need to know who asks, such as RBAC's own against escalation; raise ApiError to refuse.
 Guard = Callable[[Call, Object, Object | None], None]

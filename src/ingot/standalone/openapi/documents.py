@@ -3,10 +3,9 @@
 import hashlib
 from collections.abc import Callable, Iterable
 
-import msgspec
-
 from ingot.api.object import Object
 from ingot.standalone.discovery import JSON, Answer
+from ingot.standalone.jsontext import encode
 from ingot.standalone.openapi import gnostic
 from ingot.standalone.openapi.components import components
 from ingot.standalone.openapi.paths import paths
@@ -17,8 +16,6 @@ INDEX = "/openapi/v3"
 OLDER = "/openapi/v2"
 # kube-apiserver leaves it to clients to guess what the index is.
 TEXT = "text/plain; charset=utf-8"
-
-encode = msgspec.json.Encoder().encode
 
 
 class OpenApi:

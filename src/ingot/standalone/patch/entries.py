@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from ingot.api.object import Object
+from ingot.standalone import times
 from ingot.standalone.patch import fieldset
 from ingot.standalone.patch.fieldset import FieldSet
 from ingot.standalone.patch.values import to_json
@@ -89,7 +90,7 @@ def _checked(raw: Any, index: int) -> Entry:
 def _in_utc(time: str) -> str:
     if not time or (len(time) == 20 and time.endswith("Z")):
         return time
-    return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return times.written(datetime.fromisoformat(time))
 
 
 def encode(managed: Managed) -> list[Object]:

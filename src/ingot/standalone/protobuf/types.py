@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ingot.api.object import Object
-from ingot.standalone.builtin import schemas, times
+from ingot.standalone import times
+from ingot.standalone.builtin import schemas
 from ingot.standalone.protobuf.wire import BYTES, FIXED64, VARINT, WireError, members, signed
 
 EMPTY = memoryview(b"")

@@ -2,22 +2,18 @@
 
 from functools import cached_property
 
-import msgspec
-
 from ingot.api import registry
 from ingot.api.object import Object, split_api_version
 from ingot.api.status import Cause
 from ingot.standalone.builtin import meta
 from ingot.standalone.builtin.canonical import canonical
+from ingot.standalone.jsontext import decode, encode
 from ingot.standalone.patch import resets
 from ingot.standalone.patch.managers import FieldManager
 from ingot.standalone.patch.typed import TypedSchema
 from ingot.standalone.resources.definition import Definition, Version
 from ingot.standalone.schema.schema import Schema
 from ingot.standalone.store.history import Entry
-
-decode = msgspec.json.Decoder(dict).decode
-encode = msgspec.json.Encoder().encode
 
 
 class Served:

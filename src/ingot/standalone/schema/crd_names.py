@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ingot.api.object import Object
+from ingot.standalone import times
 from ingot.standalone.goprint import quote
 from ingot.standalone.resources.definition import Definition
 
@@ -20,7 +21,7 @@ def established(crd: Object, others: Iterable[Definition] = (), now: datetime | 
     accepted, naming = _accept(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
     before = {condition["type"]: condition for condition in status.get("conditions") or ()}
     fulfilled = _establish(naming, before.get("Established"))
-    moment = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = times.written(now or datetime.now(UTC))
     conditions = {
         **before,
         "NamesAccepted": _dated(naming, before.get("NamesAccepted"), moment),
@@ -40,7 +41,7 @@ def terminating(crd: Object, still: bool, reason: str, message: str, now: dateti
     """The status of a CRD on its way out; `still` says that its objects are yet to go."""
     status = crd.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
-    moment = (now or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = times.written(now or datetime.now(UTC))
     going = _condition("Terminating", still, reason, message)
     conditions["Terminating"] = _dated(going, conditions.get("Terminating"), moment)
     return {**status, "conditions": list(conditions.values())}

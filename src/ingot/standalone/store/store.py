@@ -4,17 +4,13 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
 from ingot.api.object import Object
 from ingot.api.status import ApiError, insufficient_storage, internal
+from ingot.standalone.jsontext import encode
 from ingot.standalone.store.collection import Collection
 from ingot.standalone.store.database import Database, DatabaseFullError, Key, Row
 from ingot.standalone.store.history import Change, Entry, History
 from ingot.standalone.store.writer import Writer
-
-encode = msgspec.json.Encoder().encode
-decode = msgspec.json.Decoder(dict).decode
 
 Listener = Callable[[Change], None]
 

@@ -9,11 +9,12 @@ import pytest
 from ingot.api.object import Object
 from ingot.standalone.builtin.admission import Lookup
 from ingot.standalone.builtin.kinds import DEFINITIONS
+from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.objects.deletion import Options
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.catalog import Catalog
-from ingot.standalone.store.store import Store, decode
+from ingot.standalone.store.store import Store
 
 
 class Scene:

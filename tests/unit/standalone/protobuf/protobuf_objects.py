@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from protobuf_encoder import CUSTOMS, META, PROPS
 
 from ingot.api.object import Object
-from ingot.standalone.builtin import schemas, times
+from ingot.standalone import times
+from ingot.standalone.builtin import schemas
 
 # Structures within structures are no deeper, and have no more fields.
 DEPTH = 6

@@ -9,9 +9,10 @@ import pytest
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError
+from ingot.standalone.jsontext import decode
 from ingot.standalone.store.database import DatabaseDamagedError, DatabaseFullError
 from ingot.standalone.store.history import Change
-from ingot.standalone.store.store import Store, decode
+from ingot.standalone.store.store import Store
 
 
 def thing(name: str, **data: str) -> Object:

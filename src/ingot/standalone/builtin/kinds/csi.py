@@ -4,8 +4,9 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import names
-from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.goprint import strings
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 

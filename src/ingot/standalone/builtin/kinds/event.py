@@ -7,7 +7,8 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import names
-from ingot.standalone.builtin.kinds.kind import define, nested
+from ingot.standalone.builtin.kinds.kind import define
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table import age
 from ingot.standalone.table.render import NAME

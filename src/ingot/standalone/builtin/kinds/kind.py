@@ -8,6 +8,7 @@ from ingot.api.status import Cause
 from ingot.standalone.builtin import meta, names, schemas
 from ingot.standalone.builtin.canonical import canonical
 from ingot.standalone.builtin.names import Rule
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column, Definition, Version, no_causes, nothing
 from ingot.standalone.table import age
 from ingot.standalone.table.render import NAME
@@ -61,13 +62,3 @@ def define(
 def is_set(*path: str) -> Callable[[Object], str]:
     """Reads a switch for a selector: one that is absent is off."""
     return lambda obj: "true" if nested(obj, *path) else "false"
-
-
-def nested(obj: Object, *path: str) -> Any:
-    """What lies at a path of fields; None where one of them is absent."""
-    value: Any = obj
-    for key in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value

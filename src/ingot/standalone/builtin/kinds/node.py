@@ -4,7 +4,8 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import addresses, names
-from ingot.standalone.builtin.kinds.kind import AGE, define, is_set, nested
+from ingot.standalone.builtin.kinds.kind import AGE, define, is_set
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 

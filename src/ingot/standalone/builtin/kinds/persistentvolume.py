@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 
 from ingot.api.object import Object, name_of
 from ingot.api.status import Cause
-from ingot.standalone import fields
-from ingot.standalone.builtin import names, resources, schemas, selectors, times
+from ingot.standalone import fields, times
+from ingot.standalone.builtin import names, resources, schemas, selectors
 from ingot.standalone.builtin.kinds import sources
 from ingot.standalone.builtin.kinds.claim import VOLUME_MODES, access_modes, class_of, phase_of, short_modes
-from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.builtin.quantity import Quantity
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from ingot.api.object import Object
-from ingot.standalone.builtin.kinds.kind import AGE, nested
+from ingot.standalone.builtin.kinds.kind import AGE
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table import age
 from ingot.standalone.table.render import NAME

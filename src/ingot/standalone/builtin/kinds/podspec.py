@@ -8,9 +8,9 @@ from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import addresses, meta, names, selectors
 from ingot.standalone.builtin.kinds import container, podvolumes
-from ingot.standalone.builtin.kinds.kind import nested
 from ingot.standalone.builtin.kinds.node import EFFECTS
 from ingot.standalone.builtin.kinds.priorityclass import POLICIES
+from ingot.standalone.paths import nested
 
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

@@ -5,8 +5,9 @@ from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import addresses, meta, names
 from ingot.standalone.builtin.kinds.endpoints import PROTOCOLS
-from ingot.standalone.builtin.kinds.kind import AGE, define, nested
+from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.goprint import strings
+from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
 

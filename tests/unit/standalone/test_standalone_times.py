@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingot.standalone.builtin import times
+from ingot.standalone import times
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 MICRO = "2006-01-02T15:04:05.000000Z07:00"
