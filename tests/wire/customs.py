@@ -1,4 +1,4 @@
-"""Custom kinds for the cases: each case has a group of its own, named after its namespace."""
+"""Custom kinds for the cases: in one group for all, or in a group of a case's own, named after its namespace."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from wire.kinds import CRDS
 
+SHARED = "shared.wire.test"
 SPEC: Object = {
     "type": "object",
     "required": ["colour"],
@@ -109,8 +110,20 @@ def group_of(namespace: str) -> str:
     return f"{namespace}.test"
 
 
+async def shared(client: Client) -> Resource:
+    """Gadget in a group that all cases share, for those that leave its definition alone: a new one takes seconds."""
+    try:
+        await client.create(CRDS, definition(SHARED))
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
+    await answers(client, gadgets(SHARED))
+    return gadgets(SHARED)
+
+
 async def served(client: Client, namespace: str, *versions: Object) -> Resource:
-    """Makes Gadget a kind and returns as soon as every version of it answers; the resource is of the first."""
+    """Makes Gadget a kind of the case's own, and returns as soon as every version of it answers; the resource is of
+    the first."""
     crd = definition(group_of(namespace), *versions)
     await client.create(CRDS, crd)
     resources = [gadgets(group_of(namespace), each["name"]) for each in crd["spec"]["versions"] if each["served"]]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
-from wire.customs import SPEC, definition, gadget, gadgets, group_of, served, version
+from wire.customs import SPEC, definition, gadget, gadgets, group_of, served, shared, version
 from wire.kinds import CRDS
 from wire.talker import Conversation, refused
 
@@ -27,7 +27,7 @@ async def test_a_definition_becomes_established(case: Conversation) -> None:
 
 
 async def test_an_instance_is_defaulted_and_pruned(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     asked = gadget(resource, "one", parts=[{"name": "a", "odd": 1}], surprise=1, free={"any": {"thing": [1, "2"]}})
     made = await case.create(resource, asked)
     assert made["spec"]["size"] == 3
@@ -38,7 +38,7 @@ async def test_an_instance_is_defaulted_and_pruned(case: Conversation, client: C
 
 
 async def test_every_fault_of_an_instance_is_told(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     faults: dict[str, Object] = {
         "not of the enumeration": {"colour": "pink"},
         "too small": {"size": 0},
@@ -74,7 +74,7 @@ async def test_every_fault_of_an_instance_is_told(case: Conversation, client: Cl
 
 
 async def test_what_is_allowed_is_kept_as_it_is(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     spec = {"port": "http", "note": None, "ratio": 1.5, "since": "2020-01-01T00:00:00Z", "tags": ["b", "a"]}
     made = await case.create(resource, gadget(resource, "one", **spec))
     assert {name: made["spec"][name] for name in spec} == spec
@@ -83,7 +83,7 @@ async def test_what_is_allowed_is_kept_as_it_is(case: Conversation, client: Clie
 
 
 async def test_the_generation_counts_changes_of_the_spec(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     await case.create(resource, gadget(resource, "one"))
     changes: list[tuple[Object, str, int]] = [
         ({"metadata": {"labels": {"a": "b"}}}, "", 1),
@@ -99,7 +99,7 @@ async def test_the_generation_counts_changes_of_the_spec(case: Conversation, cli
 
 
 async def test_scale_is_a_view_of_the_object(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     await case.create(resource, gadget(resource, "one"))
     status = {"status": {"replicas": 2, "selector": "app=one"}}
     await case.patch(resource, "one", status, subresource="status")
@@ -110,7 +110,7 @@ async def test_scale_is_a_view_of_the_object(case: Conversation, client: Client)
 
 
 async def test_apply_owns_items_of_a_custom_list(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     await case.apply(resource, gadget(resource, "one", parts=[{"name": "a", "count": 2}]), manager="first")
     other = {**gadget(resource, "one"), "spec": {"parts": [{"name": "b"}]}}
     both = await case.apply(resource, other, manager="second")
@@ -123,7 +123,7 @@ async def test_apply_owns_items_of_a_custom_list(case: Conversation, client: Cli
 
 
 async def test_a_strategic_patch_is_not_for_custom_kinds(case: Conversation, client: Client) -> None:
-    resource = await served(client, case.namespace)
+    resource = await shared(client)
     await case.create(resource, gadget(resource, "one"))
     with refused("UnsupportedMediaType"):
         await case.patch(resource, "one", {"spec": {"size": 4}}, "strategic")

@@ -227,7 +227,7 @@ async def test_a_user_may_ask_what_they_may_do(anonymous: Exchange, robot: Mappi
         ({"resourceAttributes": {"namespace": namespace, "verb": "get", "resource": "configmaps"}}, True),
         ({"resourceAttributes": {"namespace": namespace, "verb": "delete", "resource": "configmaps"}}, False),
         ({"resourceAttributes": {"verb": "get", "resource": "configmaps"}}, False),
-        ({"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}, True),
+        ({"nonResourceAttributes": {"path": "/apis", "verb": "get"}}, True),
         ({"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}, False),
     ]
     for spec, allowed in asked:

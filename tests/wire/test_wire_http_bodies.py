@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingot.kube.client import Client
-from wire.customs import gadget, served
+from wire.customs import gadget, shared
 from wire.exchange import Exchange
 from wire.kinds import CONFIG_MAPS, PODS, config_map, pod
 
@@ -98,7 +98,7 @@ async def test_wrong_types_in_a_pod_are_told_by_field(http: Exchange, namespace:
 
 
 async def test_wrong_types_in_a_custom_kind_are_told_by_field(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     good = gadget(resource, "one")
     changes: list[Any] = [
         {"spec": []},
@@ -136,14 +136,14 @@ async def test_kind_and_version_may_be_left_out(http: Exchange, path: str) -> No
 
 
 async def test_a_custom_kind_must_say_what_it_is(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     for change in ({"kind": ""}, {"apiVersion": ""}, {"kind": "Widget"}):
         answer = await http.send("POST", resource.path(namespace), {**gadget(resource, "one"), **change})
         assert answer.status in (400, 422), change
 
 
 async def test_a_body_of_a_custom_kind_is_an_object(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     for body in ("{", "", "[]", "null", "1", '"text"', "{}", '{"kind": 1}', '{"apiVersion": {}, "kind": "Gadget"}'):
         assert (await http.send("POST", resource.path(namespace), body)).status == 400, body
 
@@ -249,7 +249,7 @@ async def test_a_patch_leaves_the_kind_as_it_is(http: Exchange, path: str) -> No
 
 
 async def test_a_patch_leaves_a_custom_kind_as_it_is(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     path = resource.path(namespace)
     await http.send("POST", path, gadget(resource, "one"))
     headers = {"Content-Type": "application/merge-patch+json"}

@@ -6,7 +6,7 @@ import pytest
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
-from wire.customs import gadget, served, version
+from wire.customs import gadget, served, shared, version
 from wire.exchange import Exchange
 from wire.kinds import CLAIMS, CONFIG_MAPS, NAMESPACES, PODS, SECRETS, SERVICES, claim, config_map, pod
 
@@ -83,7 +83,7 @@ async def test_columns_of_a_custom_kind_are_its_own(http: Exchange, client: Clie
 
 
 async def test_a_custom_kind_without_columns_has_two(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     answer = await http.get(resource.path(namespace), headers=TABLE)
     assert [column["name"] for column in answer.body["columnDefinitions"]] == ["Name", "Age"]
 
@@ -151,7 +151,7 @@ async def test_answers_come_as_protobuf(http: Exchange, path: str) -> None:
 
 
 async def test_who_prefers_protobuf_is_content_with_json(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     headers = {"Accept": "application/vnd.kubernetes.protobuf, application/json"}
     answer = await http.get(resource.path(namespace), headers=headers)
     assert answer.headers["Content-Type"] == "application/json"

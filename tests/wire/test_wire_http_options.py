@@ -7,7 +7,7 @@ import pytest
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
-from wire.customs import gadget, served
+from wire.customs import gadget, shared
 from wire.exchange import Exchange
 from wire.kinds import CONFIG_MAPS, config_map
 
@@ -77,7 +77,7 @@ async def test_duplicate_fields_of_patches_are_told(http: Exchange, path: str) -
 
 
 async def test_custom_kinds_are_validated_as_strictly(http: Exchange, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     path = resource.path(namespace)
     odd = gadget(resource, "one", surprise=1, parts=[{"name": "a", "odd": 1}])
     assert (await http.send("POST", path, odd, fieldValidation="Strict")).status == 400

@@ -4,7 +4,7 @@ import pytest
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
-from wire.customs import gadget, served
+from wire.customs import gadget, shared
 from wire.kinds import CONFIG_MAPS, NODES, PODS, config_map, pod
 from wire.shell import Terminal
 
@@ -25,7 +25,7 @@ async def test_apply_takes_several_documents(terminal: Terminal) -> None:
 
 
 async def test_apply_of_custom_kinds(terminal: Terminal, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     await terminal("apply -f -", stdin=gadget(resource, "one", parts=[{"name": "a"}, {"name": "b"}]))
     await terminal("apply -f -", stdin=gadget(resource, "one", parts=[{"name": "b"}]))
     output = await terminal(f"get gadgets.{resource.group} one -o jsonpath='{{.spec.parts}}'")
@@ -70,7 +70,7 @@ def changed_lines(text: str) -> str:
 
 
 async def test_bad_manifests_are_refused_with_the_field(terminal: Terminal, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     manifests: list[object] = [
         {**config_map("one"), "surprise": 1},
         {**config_map("one"), "data": {"a": 1}},
@@ -162,7 +162,7 @@ async def test_wait_for_what_is_said(terminal: Terminal, client: Client, namespa
 
 
 async def test_scale_of_a_custom_kind(terminal: Terminal, client: Client, namespace: str) -> None:
-    resource = await served(client, namespace)
+    resource = await shared(client)
     await client.create(resource, placed(gadget(resource, "one"), namespace))
     target = f"gadgets.{resource.group} one"
     await terminal(f"scale {target} --replicas=3")
