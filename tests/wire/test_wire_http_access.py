@@ -1,15 +1,19 @@
 """Who may do what, and how it is told to those who may not."""
 
 import asyncio
-import base64
 import json
+import time
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
+from ingot_up import IngotUp
+from kube.cluster import ControlPlane
 from wire.exchange import Exchange
+from wire.forgery import claims_of, encode, signed_anew
 from wire.kinds import CONFIG_MAPS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, config_map, pod
 
 AUTHENTICATION = "/apis/authentication.k8s.io/v1"
@@ -18,6 +22,10 @@ AUTHORIZATION = "/apis/authorization.k8s.io/v1"
 
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
+
+
+def token_of(headers: Mapping[str, str]) -> str:
+    return headers["Authorization"].removeprefix("Bearer ")
 
 
 def acting_as(user: str, group: str = "") -> dict[str, str]:
@@ -78,10 +86,10 @@ async def test_a_stranger_may_ask_for_health_and_version(anonymous: Exchange) ->
 
 
 async def test_a_token_that_is_not_ours_is_unauthorized(anonymous: Exchange, robot: Mapping[str, str]) -> None:
-    header, payload, signature = robot["Authorization"].removeprefix("Bearer ").split(".")
-    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
-    forged = base64.urlsafe_b64encode(json.dumps({**claims, "sub": "system:admin"}).encode()).rstrip(b"=").decode()
-    unsigned = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
+    given = token_of(robot)
+    header, payload, signature = given.split(".")
+    forged = encode(json.dumps({**claims_of(given), "sub": "system:admin"}).encode())
+    unsigned = encode(b'{"alg":"none"}')
     for token in (
         "garbage",
         "a.b.c",
@@ -92,6 +100,27 @@ async def test_a_token_that_is_not_ours_is_unauthorized(anonymous: Exchange, rob
     ):
         answer = await anonymous.get("/api/v1/namespaces", headers=bearer(token))
         assert (answer.status, answer.body["reason"]) == (401, "Unauthorized"), token
+
+
+async def test_a_token_is_good_for_its_time_and_place_only(
+    anonymous: Exchange, robot: Mapping[str, str], api_server: IngotUp | ControlPlane, namespace: str
+) -> None:
+    path, given, now = CONFIG_MAPS.path(namespace, "missing"), token_of(robot), int(time.time())
+    private = claims_of(given)["kubernetes.io"]
+    stranger = {**private, "serviceaccount": {"name": "robot", "uid": "11111111-2222-3333-4444-555555555555"}}
+    bad: dict[str, Any] = {
+        "expired": {"exp": now - 60},
+        "not yet valid": {"nbf": now + 3600},
+        "of another issuer": {"iss": "https://elsewhere.test"},
+        "for another audience": {"aud": ["elsewhere"]},
+        "of another account of the name": {"kubernetes.io": stranger},
+        "of no account": {"kubernetes.io": {"namespace": namespace}},
+    }
+    for fault, changes in bad.items():
+        answer = await anonymous.get(path, headers=bearer(signed_anew(given, api_server, **changes)))
+        assert answer.status == 401, fault
+    good = await anonymous.get(path, headers=bearer(signed_anew(given, api_server, exp=now + 60)))
+    assert good.status == 404
 
 
 async def test_a_header_that_is_no_bearer_token_is_no_name(anonymous: Exchange) -> None:
@@ -168,8 +197,7 @@ async def test_a_token_is_asked_for_by_request(http: Exchange, namespace: str) -
     path = SERVICE_ACCOUNTS.path(namespace, "default", "token")
     answer = await http.send("POST", path, {"spec": {"audiences": ["somewhere"], "expirationSeconds": 3600}})
     assert (answer.status, answer.body["kind"]) == (201, "TokenRequest")
-    payload = answer.body["status"]["token"].split(".")[1]
-    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    claims = claims_of(answer.body["status"]["token"])
     assert (claims["aud"], claims["sub"]) == (["somewhere"], f"system:serviceaccount:{namespace}:default")
     assert set(claims) == {"aud", "exp", "iat", "iss", "jti", "kubernetes.io", "nbf", "sub"}
     assert claims["exp"] - claims["iat"] == 3600
@@ -203,7 +231,7 @@ async def test_a_token_may_be_bound_to_a_pod(http: Exchange, client: Client, nam
 
 async def test_tokens_are_reviewed(http: Exchange, robot: Mapping[str, str]) -> None:
     path = f"{AUTHENTICATION}/tokenreviews"
-    token = robot["Authorization"].removeprefix("Bearer ")
+    token = token_of(robot)
     good = await http.send("POST", path, {"spec": {"token": token}})
     assert good.body["status"]["user"]["username"].endswith(":robot")
     other = await http.send("POST", path, {"spec": {"token": token, "audiences": ["elsewhere"]}})
