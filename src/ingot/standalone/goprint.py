@@ -17,12 +17,12 @@ _ESCAPES = {
     '"': '\\"',
 }
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+INT64 = range(-(2**63), 2**63)
 
 
 def is_int64(value: Any) -> bool:
     """Whether a JSON number is an integer to Go; one beyond 64 bits is read as a float there."""
-    return isinstance(value, int) and not isinstance(value, bool) and INT64_MIN <= value <= INT64_MAX
+    return isinstance(value, int) and not isinstance(value, bool) and value in INT64
 
 
 def is_number(value: Any) -> bool:
@@ -125,3 +125,11 @@ def go_type(value: Any) -> str:
     if isinstance(value, str):
         return "string"
     return "int64" if is_int64(value) else "float64"
+
+
+def json_type(value: Any) -> str:
+    """What kind of JSON a value is, as Go names it when it cannot decode it."""
+    if value is None:
+        return "null"
+    names = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+    return names[type(value)]

@@ -15,6 +15,7 @@ from ingot.api.object import Object
 from ingot.standalone.access import escalation, pki, tokens
 from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.authenticate import Authenticator
+from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from ingot.standalone.access.kubeconfig import server_url, write_kubeconfig
 from ingot.standalone.access.rbac import Authorizer
 from ingot.standalone.access.reviews import Reviews
@@ -39,8 +40,7 @@ from ingot.standalone.resources.catalog import Catalog
 from ingot.standalone.store.history import Change
 from ingot.standalone.store.store import Store
 
-RBAC = ".rbac.authorization.k8s.io"
-RBAC_KEYS = tuple(plural + RBAC for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
+RBAC_KEYS = (ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)
 # A bound object may nest as deep as a body may; each level costs a few frames of Python.
 RECURSION = 10_000
 # The writer thread asks for the interpreter a few times in each commit; Python's 5 ms would be most of its time.

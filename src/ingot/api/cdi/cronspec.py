@@ -12,11 +12,6 @@ from ingot.api.machinery.scalar import SUBDOMAIN_PATTERN
 from ingot.api.object import Object
 from ingot.api.status import Cause
 
-# What holds where a cron is silent, as in CDI.
-DEFAULT_GARBAGE_COLLECT = "Outdated"
-DEFAULT_IMPORTS_TO_KEEP = 3
-DEFAULT_RETENTION_POLICY = "All"
-
 GarbageCollect = Literal["Outdated", "Never"]
 RetentionPolicy = Literal["All", "None"]
 

@@ -77,14 +77,6 @@ class TypedReference(Shape, kw_only=True):
     namespace: Annotated[Opt[str], Field("Its namespace, where it may be another one.")] = UNSET
 
 
-class KeySelector(Shape, kw_only=True):
-    """One key of a ConfigMap or Secret in the same namespace."""
-
-    name: Annotated[str, Field("The object's name.")] = ""
-    key: Annotated[str, Field("The key.")]
-    optional: Annotated[Opt[bool], Field("Whether the object or key may be missing.")] = UNSET
-
-
 class LabelRequirement(Shape):
     """One requirement of a label selector."""
 

@@ -58,12 +58,6 @@ class Pki:
         context.verify_mode = ssl.CERT_OPTIONAL
         return context
 
-    def client_context(self) -> ssl.SSLContext:
-        """TLS for the administrator: trusts this authority only and shows the admin certificate."""
-        context = ssl.create_default_context(cadata=self.authority_pem.decode())
-        context.load_cert_chain(self.directory / "admin.pem")
-        return context
-
 
 def ensure(directory: Path, hosts: Sequence[str] = (), now: datetime | None = None) -> Pki:
     """The certificates in `directory`, made or renewed where needed. `hosts` are further names of the server.

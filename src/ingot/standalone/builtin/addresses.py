@@ -36,12 +36,6 @@ def cidr(field: str, value: str) -> list[Cause]:
     return []
 
 
-def family(value: str) -> str:
-    """`IPv4` or `IPv6`; "" for a text that is no address."""
-    address = _parsed(value)
-    return f"IPv{address.version}" if address else ""
-
-
 def _parsed(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         return ipaddress.ip_address(value)

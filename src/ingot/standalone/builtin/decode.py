@@ -7,10 +7,10 @@ from typing import Any
 from ingot.api.object import Object
 from ingot.standalone import times
 from ingot.standalone.builtin import gonames, quantity, schemas
+from ingot.standalone.goprint import INT64, json_type
 from ingot.standalone.resources.definition import Definition
 
 _INT32 = range(-(2**31), 2**31)
-_INT64 = range(-(2**63), 2**63)
 _base64 = re.compile("[A-Za-z0-9+/]*={0,2}").fullmatch
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/")
 
@@ -87,7 +87,7 @@ class _Reader:
         if kind == "string":
             if not isinstance(value, str):
                 if schemas.name_of(schema) in (schemas.TIME, schemas.MICRO_TIME):
-                    raise _Unreadable(_mismatch(_word(value), where, "string"))
+                    raise _Unreadable(_mismatch(json_type(value), where, "string"))
                 self._differs(value, where, nested)
             else:
                 _read_text(schema, value)
@@ -109,14 +109,14 @@ class _Reader:
 
     def _int_or_string(self, value: Any, where: tuple[Any, ...]) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise _Unreadable(_mismatch(_word(value), where, "int32"))
+            raise _Unreadable(_mismatch(json_type(value), where, "int32"))
         if not isinstance(value, int) or value not in _INT32:
             raise _Unreadable(_mismatch(f"number {value}", where, "int32"))
 
     def _differs(self, value: Any, where: tuple[Any, ...], nested: int, word: str = "") -> None:
         if self.mismatch is None:
             go_type = gonames.type_of(where[0], where[-1], nested)
-            self.mismatch = _mismatch(word or _word(value), where, go_type)
+            self.mismatch = _mismatch(word or json_type(value), where, go_type)
 
 
 def _mismatch(word: str, where: tuple[Any, ...], go_type: str) -> str:
@@ -125,19 +125,8 @@ def _mismatch(word: str, where: tuple[Any, ...], go_type: str) -> str:
     return f"json: cannot unmarshal {word} into Go struct field {field} of type {go_type}"
 
 
-def _word(value: Any) -> str:
-    """What Go calls a JSON value."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, list):
-        return "array"
-    return "object" if isinstance(value, dict) else "number"
-
-
 def _fits(schema: Object, value: int | float) -> bool:
-    return isinstance(value, int) and value in (_INT32 if schema.get("format") == "int32" else _INT64)
+    return isinstance(value, int) and value in (_INT32 if schema.get("format") == "int32" else INT64)
 
 
 def _read_text(schema: Object, value: str) -> None:

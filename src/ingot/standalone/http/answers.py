@@ -8,9 +8,9 @@ from aiohttp import web
 from ingot.api.object import Object
 from ingot.api.status import ApiError
 from ingot.standalone.access.impersonation import PlainRefusal
+from ingot.standalone.http.negotiate import JSON
 from ingot.standalone.jsontext import encode
 
-JSON = "application/json"
 NO_CACHE = "no-cache, private"
 
 

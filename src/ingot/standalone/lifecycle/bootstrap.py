@@ -5,6 +5,7 @@ import asyncio
 from ingot.api import registry
 from ingot.api.object import Object, name_of
 from ingot.standalone.access import bootstrap
+from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from ingot.standalone.builtin.kinds.priorityclass import system_classes
 from ingot.standalone.lifecycle.customs import KEY as CUSTOMS
 from ingot.standalone.lifecycle.inside import Inside
@@ -14,16 +15,14 @@ from ingot.standalone.objects.world import World
 from ingot.standalone.resources.definition import Definition
 from ingot.standalone.schema.custom import established
 
-RBAC = "rbac.authorization.k8s.io"
-
 
 async def furnish(world: World) -> None:
     """Creates what is missing; brings default roles and Ingot's own definitions up to this program's."""
     inside = Inside(world, "kube-apiserver")
     namespaces = world.catalog.known("namespaces")
     priorities = world.catalog.known("priorityclasses.scheduling.k8s.io")
-    roles = world.catalog.known(f"clusterroles.{RBAC}")
-    bindings = world.catalog.known(f"clusterrolebindings.{RBAC}")
+    roles = world.catalog.known(CLUSTER_ROLES)
+    bindings = world.catalog.known(CLUSTER_ROLE_BINDINGS)
     await asyncio.gather(
         *(inside.create(namespaces, {"metadata": {"name": name}}) for name in FIRST),
         *(_grant(inside, roles, role) for role in bootstrap.cluster_roles()),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from ingot.api.object import Object
 from ingot.standalone import times
+from ingot.standalone.builtin.admission import ROOT_CA
 from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.owners import meta_of
@@ -17,7 +18,6 @@ from ingot.standalone.resources.definition import Definition
 from ingot.standalone.store.history import Change, Entry
 
 FIRST = ("default", "kube-system", "kube-public", "kube-node-lease")
-ROOT_CA = "kube-root-ca.crt"
 
 
 class Namespaces(Worker[str]):

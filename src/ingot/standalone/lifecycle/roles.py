@@ -2,13 +2,12 @@
 
 from ingot.api.object import Object, name_of
 from ingot.standalone.access.aggregation import is_aggregated, rules_of
+from ingot.standalone.access.bindings import CLUSTER_ROLES
 from ingot.standalone.jsontext import decode
 from ingot.standalone.lifecycle.inside import Inside
 from ingot.standalone.lifecycle.worker import Worker
 from ingot.standalone.objects.world import World
 from ingot.standalone.store.history import Change
-
-KEY = "clusterroles.rbac.authorization.k8s.io"
 
 
 class Roles(Worker[str]):
@@ -21,7 +20,7 @@ class Roles(Worker[str]):
         self._gather_all()
 
     def on_change(self, change: Change) -> None:
-        if change.resource == KEY:
+        if change.resource == CLUSTER_ROLES:
             self._gather_all()
 
     def _gather_all(self) -> None:
@@ -31,7 +30,7 @@ class Roles(Worker[str]):
                 self.queue.add(name)
 
     def _all(self) -> dict[str, Object]:
-        roles = (decode(entry.value) for entry in self.store.collection(KEY))
+        roles = (decode(entry.value) for entry in self.store.collection(CLUSTER_ROLES))
         return {name_of(role): role for role in roles}
 
     async def work(self, name: str) -> None:
@@ -40,5 +39,5 @@ class Roles(Worker[str]):
             return
         rules = rules_of(roles[name], roles)
         if rules != roles[name].get("rules"):
-            definition = self._world.catalog.known(KEY)
+            definition = self._world.catalog.known(CLUSTER_ROLES)
             await self._inside.change(definition, "", name, lambda role: {**role, "rules": rules})

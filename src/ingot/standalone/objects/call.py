@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from ingot.api.status import ApiError, bad_request
 from ingot.standalone import times
 from ingot.standalone.access.user import User
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import INT64, quote
 from ingot.standalone.patch.managers import manager_name
 from ingot.standalone.resources.served import Served
 
 _WHOLE = re.compile("[+-]?[0-9]+")
-_INT64 = range(-(2**63), 2**63)
 VALIDATIONS = ("Ignore", "Strict", "Warn")
 
 
@@ -102,6 +101,6 @@ def whole(text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
     number = int(text)
-    if number not in _INT64:
+    if number not in INT64:
         raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
     return number

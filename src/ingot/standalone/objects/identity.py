@@ -5,11 +5,10 @@ from typing import Any
 from ingot.api.object import Object, split_api_version
 from ingot.api.status import ApiError, Cause, bad_request, invalid
 from ingot.standalone.builtin.kinds import DEFINITIONS
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import json_type, quote
 from ingot.standalone.jsontext import encode
 from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
-from ingot.standalone.patch.values import json_type
 
 _SUMMARY = 30
 # Where Go's registry of kinds is made: its name, which it tells to everybody.

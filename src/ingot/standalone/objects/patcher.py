@@ -5,14 +5,13 @@ from typing import Any
 from ingot.api.object import Object
 from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found, unsupported_media_type
 from ingot.standalone import goprint
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import json_type, quote
 from ingot.standalone.jsontext import encode
 from ingot.standalone.objects import creator, identity, intake, updater
 from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.patch import apply, json_patch, merge_patch, strategic
-from ingot.standalone.patch.values import json_type
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

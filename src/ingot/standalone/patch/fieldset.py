@@ -33,16 +33,6 @@ def fields(*names: str) -> Path:
     return tuple("f:" + name for name in names)
 
 
-def has(group: FieldSet, path: Path) -> bool:
-    node = group
-    for step in path:
-        found = node.get(step)
-        if found is None:
-            return False
-        node = found
-    return bool(path) and _is_member(node)
-
-
 def _is_member(node: FieldSet) -> bool:
     return not node or "." in node
 

@@ -7,7 +7,8 @@ import msgspec
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError, bad_request, too_large
-from ingot.standalone.patch.values import copy, json_type, same
+from ingot.standalone.goprint import json_type
+from ingot.standalone.patch.values import copy, same
 
 MAX_OPERATIONS: Final = 10_000
 # A few copies of copies would fill any memory.

@@ -4,7 +4,8 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request
-from ingot.standalone.patch.values import copy, json_type
+from ingot.standalone.goprint import json_type
+from ingot.standalone.patch.values import copy
 
 
 def apply(obj: Object, patch: Any) -> Object:

@@ -12,12 +12,12 @@ from typing import Any
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request
-from ingot.standalone.goprint import go_type, plain
+from ingot.standalone.goprint import go_type, json_type, plain
 from ingot.standalone.patch import strategic_lists
 from ingot.standalone.patch.merge_patch import without_nulls
 from ingot.standalone.patch.strategic_schema import Place, not_mergeable
 from ingot.standalone.patch.typed import TypedSchema
-from ingot.standalone.patch.values import copy, json_type
+from ingot.standalone.patch.values import copy
 
 _DELETE_FROM = "$deleteFromPrimitiveList"
 _ORDER = "$setElementOrder"

@@ -56,11 +56,3 @@ def escaped(json: str) -> str:
     if "<" in json or ">" in json or "&" in json:
         return json.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return json
-
-
-def json_type(value: Any) -> str:
-    """What kind of JSON a value is, as Go names it when it cannot decode it."""
-    if value is None:
-        return "null"
-    names = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-    return names[type(value)]

@@ -49,11 +49,6 @@ def schema_name(api_version: str, kind: str) -> str | None:
     return _served().get((api_version, kind))
 
 
-def schema_names() -> set[str]:
-    """The schemas of all kinds that a body may be of."""
-    return {_DELETE_OPTIONS, *_served().values()}
-
-
 @cache
 def _served() -> dict[tuple[str, str], str]:
     found = dict(_SENT)

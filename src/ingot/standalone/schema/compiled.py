@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema_rs
 
 from ingot.api.object import Object
-from ingot.standalone.goprint import INT64_MAX, INT64_MIN
+from ingot.standalone.goprint import INT64
 from ingot.standalone.schema import formats
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.patterns import pattern
@@ -125,7 +125,7 @@ def _number_schema(node: Node) -> Object:
     schema: Object = {}
     integers = "integer" in node.types
     if integers:
-        schema["minimum"], schema["maximum"] = INT64_MIN, INT64_MAX
+        schema["minimum"], schema["maximum"] = INT64[0], INT64[-1]
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if node.source.get(bound) is not None:
             schema[bound] = int(node.source[bound]) if integers else node.source[bound]

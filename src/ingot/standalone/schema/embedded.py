@@ -7,6 +7,7 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import decode, meta, names, schemas
+from ingot.standalone.goprint import json_type
 from ingot.standalone.schema.node import Node
 
 
@@ -88,8 +89,7 @@ def metadata_fault(metadata: Any) -> str | None:
     if metadata is None:
         return None
     if not isinstance(metadata, dict):
-        words = {bool: "bool", str: "string", list: "array"}
-        return f"json: cannot unmarshal {words.get(type(metadata), 'number')} into Go value of type v1.ObjectMeta"
+        return f"json: cannot unmarshal {json_type(metadata)} into Go value of type v1.ObjectMeta"
     return decode.read_error(schemas.resolved(schemas.OBJECT_META), metadata)
 
 

@@ -6,6 +6,7 @@ The walks keep their own stack: how deep an object is nested is up to whoever se
 from typing import Any, NamedTuple
 
 from ingot.api.object import Object
+from ingot.standalone import fields
 from ingot.standalone.schema.node import Node
 
 _META = ("apiVersion", "kind", "metadata")
@@ -45,7 +46,7 @@ def _walk(obj: Object, root: Node, found: list[str], drop: bool) -> None:
             _enter_list(place, pending)
         elif isinstance(place.value, dict):
             for name in _enter_object(place, metadata, pending):
-                found.append(_join(place.path, name))
+                found.append(fields.child(place.path, name))
                 if drop:
                     del place.value[name]
 
@@ -68,9 +69,9 @@ def _enter_object(place: _Place, metadata: Node | None, pending: list[_Place]) -
                 strangers.append(name)
         elif isinstance(below, dict | list):
             if isinstance(schema, Node):
-                pending.append(_Place(below, schema, schema.preserve, schema.embedded, _join(path, name)))
+                pending.append(_Place(below, schema, schema.preserve, schema.embedded, fields.child(path, name)))
             else:
-                pending.append(_Place(below, None, False, False, _join(path, name)))
+                pending.append(_Place(below, None, False, False, fields.child(path, name)))
     return strangers
 
 
@@ -83,7 +84,3 @@ def _enter_list(place: _Place, pending: list[_Place]) -> None:
     for position, item in enumerate(place.value):
         if isinstance(item, dict | list):
             pending.append(_Place(item, schema, kept, embedded, f"{place.path}[{position}]"))
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name

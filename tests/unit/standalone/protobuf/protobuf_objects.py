@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import strategies as st
 from protobuf_encoder import CUSTOMS, META, PROPS
 
-from ingot.api.object import Object
+from ingot.api.object import Object, join_api_version
 from ingot.standalone import times
 from ingot.standalone.builtin import schemas
+from ingot.standalone.protobuf.envelope import schema_name
 
 # Structures within structures are no deeper, and have no more fields.
 DEPTH = 6
@@ -19,6 +20,15 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
 _MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
 _PLAIN = st.dictionaries(_TEXT, st.integers(0, 9) | _TEXT | st.lists(st.booleans(), max_size=2), min_size=1, max_size=2)
 _NUMBERS = st.floats(-1e6, 1e6).filter(bool).map(lambda value: int(value) if value.is_integer() else value)
+
+
+def schema_names() -> set[str]:
+    """The schemas of all kinds that a body may be of."""
+    found = set()
+    for name in schemas.names():
+        for kind in schemas.resolved(name).get("x-kubernetes-group-version-kind", ()):
+            found.add(schema_name(join_api_version(kind["group"], kind["version"]), kind["kind"]))
+    return {name for name in found if name is not None}
 
 
 @st.composite

@@ -1,10 +1,10 @@
 """The tables of field numbers hold every field of every structure that a body can have."""
 
 import pytest
+from protobuf_objects import schema_names
 
 from ingot.standalone.builtin import schemas
 from ingot.standalone.protobuf import numbers
-from ingot.standalone.protobuf.envelope import schema_names
 from ingot.standalone.protobuf.messages import Field, Inline, Message
 from ingot.standalone.protobuf.plans import EITHER, message
 from ingot.standalone.protobuf.types import SPECIAL

@@ -4,12 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from protobuf_encoder import body
-from protobuf_objects import objects
+from protobuf_objects import objects, schema_names
 
 from ingot.api.object import Object, join_api_version
 from ingot.standalone.builtin import schemas
 from ingot.standalone.protobuf import decode
-from ingot.standalone.protobuf.envelope import schema_names
 
 
 def head(name: str) -> Object:

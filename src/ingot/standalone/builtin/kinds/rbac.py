@@ -3,13 +3,13 @@
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
+from ingot.standalone.access.bindings import GROUP
 from ingot.standalone.builtin import names, selectors
 from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.goprint import quote, strings
 from ingot.standalone.resources.definition import Column, Definition
 from ingot.standalone.table.render import NAME
 
-GROUP = "rbac.authorization.k8s.io"
 _SCHEMA = "io.k8s.api.rbac.v1"
 CREATED = Column(
     "Created At",

@@ -10,14 +10,13 @@ from urllib.parse import parse_qs
 
 from ingot.standalone.builtin import names
 from ingot.standalone.builtin.quantity import Quantity, QuantityError
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import INT64, quote
 from ingot.standalone.schema import formats
 from ingot.standalone.schema.cel.faults import CelError, no_overload
 from ingot.standalone.schema.cel.values import NONE, Optional, register_kind
 from ingot.standalone.schema.gourl import URL, URLError, parse_request_uri
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,13 @@ def _compare(one: Amount, other: Amount) -> int:
 
 
 def _as_integer(amount: Amount) -> int:
-    if amount.exact.denominator != 1 or amount.exact.numerator not in _INT64:
+    if amount.exact.denominator != 1 or amount.exact.numerator not in INT64:
         raise CelError("cannot convert value to integer")
     return amount.exact.numerator
 
 
 def _is_integer(amount: Amount) -> bool:
-    return amount.exact.denominator == 1 and amount.exact.numerator in _INT64
+    return amount.exact.denominator == 1 and amount.exact.numerator in INT64
 
 
 def _number(value: Any) -> Fraction:

@@ -3,6 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
+from ingot.standalone.goprint import INT64
 from ingot.standalone.schema.cel.faults import CompileError, Issue
 from ingot.standalone.schema.cel.types import BYTES, DOUBLE, INT, STRING, UINT, Type
 
@@ -22,7 +23,6 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _SELF = "\\?\"'`"
-_INT64 = range(-(2**63), 2**63)
 _UINT64 = range(2**64)
 
 
@@ -66,7 +66,7 @@ def _integer(source: str, text: str, at: int) -> Token:
     unsigned = text[-1] in "uU"
     value = int(text.rstrip("uU"), 0 if text.startswith("0x") else 10)
     # One more than the largest: a sign before it makes it the smallest.
-    if value not in _UINT64 or (not unsigned and value > _INT64[-1] + 1):
+    if value not in _UINT64 or (not unsigned and value > INT64[-1] + 1):
         raise CompileError(source, [Issue(at, f"invalid {'uint' if unsigned else 'int'} literal")])
     return Token("literal", text, at, value, UINT if unsigned else INT)
 

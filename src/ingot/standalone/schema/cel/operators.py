@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ingot.standalone.goprint import INT64
 from ingot.standalone.schema.cel import times
 from ingot.standalone.schema.cel.equality import equal
 from ingot.standalone.schema.cel.faults import CelError, no_overload
@@ -11,7 +12,6 @@ from ingot.standalone.schema.cel.values import MISSING, NONE, Optional, UInt, ki
 from ingot.standalone.schema.cel.views import SIZED, ListView, find
 from ingot.standalone.schema.pairs import map_key
 
-_INT64 = range(-(2**63), 2**63)
 _UINT64 = range(2**64)
 _NUMBERS = ("int", "uint", "double")
 _ORDERED = ("bool", "string", "bytes", "timestamp", "duration")
@@ -23,7 +23,7 @@ def bounded(value: int, like: Any = 0) -> int:
         if value not in _UINT64:
             raise CelError("unsigned integer overflow")
         return UInt(value)
-    if value not in _INT64:
+    if value not in INT64:
         raise CelError("integer overflow")
     return value
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from ingot.standalone.goprint import INT64
 from ingot.standalone.schema.cel.faults import CelError
 from ingot.standalone.schema.formats import is_date
 
 SECOND = 10**9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_INT64 = range(-(2**63), 2**63)
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?([Zz]|[+-]\d{2}:\d{2})?", re.ASCII)
 _OFFSET = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
 _EARLIEST = -62135596800 * SECOND
@@ -49,7 +49,7 @@ def moment(nanoseconds: int) -> Timestamp:
 
 
 def span(nanoseconds: int) -> Duration:
-    if nanoseconds not in _INT64:
+    if nanoseconds not in INT64:
         raise CelError("duration overflow")
     return Duration(nanoseconds)
 
