@@ -5,10 +5,9 @@ from ingot.api.status import ApiError, bad_request, invalid
 from ingot.standalone import generated
 from ingot.standalone.builtin import schemas
 from ingot.standalone.builtin.canonical import canonical
-from ingot.standalone.builtin.decode import decode_error, read_error
+from ingot.standalone.builtin.decode import decode_error
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
-from ingot.standalone.patch.values import json_type
 
 _MAX_GENERATED = 63 - generated.SUFFIX
 
@@ -44,14 +43,11 @@ def shape(call: Call, obj: Object, faults: list[str]) -> None:
 
 
 def type_fault(call: Call, obj: Object) -> str | None:
-    """What is wrong with the types in an object; of a custom resource only in its metadata, as its schema says more."""
+    """What is wrong with the types in an object; of a custom resource only in metadata, as its schema says more."""
     definition = call.served.definition
     if not definition.custom:
         return decode_error(definition, obj, call.served.version.name)
-    meta = obj["metadata"]
-    if not isinstance(meta, dict):
-        return f"json: cannot unmarshal {json_type(meta)} into Go value of type v1.ObjectMeta"
-    return read_error(schemas.resolved(schemas.OBJECT_META), meta)
+    return call.served.schema.malformed(obj)
 
 
 def _unhandled(call: Call, fault: str) -> ApiError:
