@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fault.talk import CONFIG_MAPS, Talk, config_map
-from ingot_up import INGOT, IngotUp
+from ingot_up import IngotUp
+from kube.server import INGOT
 
 SIZE = "12m"
 
@@ -60,18 +61,19 @@ def test_a_full_disk_is_a_clear_error_and_heals(tmp_path: Path) -> None:
         talk.close()
 
 
+def refused(directory: Path) -> subprocess.CompletedProcess[str]:
+    """How `ingot up` ends on a directory that it cannot serve."""
+    command = [*INGOT, "up", "--dir", str(directory), "--listen", "127.0.0.1:0"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30)
+
+
 def test_a_damaged_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with IngotUp(tmp_path / "data"):
         pass
     database = tmp_path / "data" / "ingot.db"
     damaged = b"\x00" * 4096 + database.read_bytes()[4096:]
     database.write_bytes(damaged)
-    ended = subprocess.run(
-        [*INGOT, "up", "--dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    ended = refused(tmp_path / "data")
     assert ended.returncode == 1
     assert "is damaged" in ended.stderr
     assert "Restore the file from a backup" in ended.stderr
@@ -81,12 +83,7 @@ def test_a_damaged_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
 
 def test_a_second_server_on_the_same_directory_is_refused(tmp_path: Path) -> None:
     with IngotUp(tmp_path / "data") as server:
-        ended = subprocess.run(
-            [*INGOT, "up", "--dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-        )
+        ended = refused(tmp_path / "data")
         assert ended.returncode == 1
         assert f"pid {server.process.pid}" in ended.stderr
         assert "ingot down" in ended.stderr

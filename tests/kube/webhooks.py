@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
-import time
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import trustme
@@ -20,9 +17,7 @@ from ingot.api.object import Object, name_of
 from ingot.api.resource import Resource
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
-from ingot_up import INGOT
-from kube.cluster import free_ports
-from kube.process import Process
+from kube.server import Server
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
@@ -32,11 +27,10 @@ CONFIGURATIONS = {
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 }
 CRONS = Resource("cdi.kubevirt.io", "v1beta1", "dataimportcrons", "DataImportCron")
-START_TIMEOUT = 30.0
 EFFECT_TIMEOUT = 30.0
 
 
-class Webhooks:
+class Webhooks(Server):
     """`ingot webhook` while the context is open. It may be entered again, on the same port."""
 
     def __init__(self, directory: Path) -> None:
@@ -45,38 +39,12 @@ class Webhooks:
         certificate, key = directory / "tls.crt", directory / "tls.key"
         issued.cert_chain_pems[0].write_to_path(str(certificate))
         issued.private_key_pem.write_to_path(str(key))
-        (port,) = free_ports(1)
-        self.url = f"https://127.0.0.1:{port}"
-        command = [*INGOT, "webhook", "--certificate", str(certificate), "--key", str(key)]
-        self.process = Process("ingot webhook", [*command, "--listen", f"127.0.0.1:{port}"], directory / "webhook.log")
+        super().__init__(["webhook", "--certificate", str(certificate), "--key", str(key)], directory / "webhook.log")
 
-    def __enter__(self) -> Webhooks:
-        self.process.__enter__()
-        try:
-            self._wait_ready()
-        except BaseException:
-            self.process.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.process.__exit__(kind, error, trace)
-
-    def _wait_ready(self) -> None:
+    def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
         self._authority.configure_trust(context)
-        deadline = time.monotonic() + START_TIMEOUT
-        while True:
-            self.process.check()
-            try:
-                with urllib.request.urlopen(f"{self.url}/readyz", context=context, timeout=5):  # noqa: S310
-                    return
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"ingot webhook was not ready\n{self.process.tail()}") from None
-                time.sleep(0.02)
+        return context
 
     def reached(self, manifest: Any) -> Any:
         """The manifest with this process in place of the service: no service has an address in the tests."""
