@@ -101,7 +101,7 @@ def test_schedule_and_data_source_are_required():
     for field in REST:
         asked = cron(template=TEMPLATE)
         del asked["spec"][field]
-        assert f'"{field}" is a required property' in refusal(asked)
+        assert f"spec.{field}: Required value" in refusal(asked)
 
 
 def test_a_name_that_labels_cannot_carry_is_refused():

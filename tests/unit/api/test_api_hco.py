@@ -73,12 +73,12 @@ def test_a_common_template_can_be_taken_away():
     ("template", "why"),
     [
         ({"metadata": {"name": "a"}}, f"{PATH}[0].spec: spec is expected, unless the annotation"),
-        ({**TODAY, "metadata": {}}, f"{PATH}[0].metadata: a name is expected"),
+        ({**TODAY, "metadata": {}}, f"{PATH}[0].metadata: Required value: a name is expected"),
         (
             {"metadata": {"name": "a"}, "spec": {"template": BARE, "managedDataSource": "a"}},
-            '"schedule" is a required property',
+            "spec.schedule: Required value",
         ),
-        ({"metadata": {"name": "a"}, "spec": {**TODAY["spec"], "schedule": ""}}, "0.spec.schedule"),
+        ({"metadata": {"name": "a"}, "spec": {**TODAY["spec"], "schedule": ""}}, "[0].spec.schedule"),
         (
             {"metadata": {"name": "a"}, "spec": {**TODAY["spec"], "schedule": "0 25 * * *"}},
             f'{PATH}[0].spec.schedule: Invalid value: "0 25 * * *": hour has',

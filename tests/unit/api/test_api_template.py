@@ -41,8 +41,8 @@ def test_names_are_those_of_openshift():
     [
         ({"objects": [{}]}, "objects[0].apiVersion: Required value: the object's apiVersion is expected"),
         ({"objects": [MACHINE, {"apiVersion": "v1"}]}, "objects[1].kind: Required value"),
-        ({"parameters": [{"name": "A B"}]}, "parameters.0.name"),
-        ({"parameters": [{"name": "A", "generate": "magic"}]}, "parameters.0.generate"),
+        ({"parameters": [{"name": "A B"}]}, "parameters[0].name"),
+        ({"parameters": [{"name": "A", "generate": "magic"}]}, "parameters[0].generate"),
         ({"parameters": [{"name": "A", "generate": "expression"}]}, "parameters[0].generate: generate needs from"),
         ({"paramters": []}, "paramters: unknown field"),
     ],
@@ -54,4 +54,4 @@ def test_templates_that_are_refused(fields, why):
 def test_objects_are_required():
     asked = template()
     del asked["objects"]
-    assert '"objects" is a required property' in refusal(asked)
+    assert "objects: Required value" in refusal(asked)

@@ -6,8 +6,7 @@ import yaml
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request
-from ingot.standalone import table
-from ingot.standalone.goprint import quote
+from ingot.standalone import fields, table
 from ingot.standalone.http.negotiate import JSON, YAML, Form
 from ingot.standalone.jsontext import encode
 from ingot.standalone.objects.reader import Listing
@@ -23,10 +22,10 @@ class Former:
     def __init__(self, served: Served, form: Form, include: str) -> None:
         self.served = served
         self.form = form
-        self._include = include or "Metadata"
-        if form.kind == "Table" and self._include not in INCLUDED:
-            why = f"Invalid value: {quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
-            raise bad_request(f"Unable to convert to Table as requested: includeObject: {why}")
+        self.include = include or "Metadata"
+        if form.kind == "Table" and self.include not in INCLUDED:
+            fault = fields.invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+            raise bad_request(f"Unable to convert to Table as requested: {fault}")
 
     @property
     def stream_type(self) -> str:
@@ -94,7 +93,7 @@ class Former:
         return obj
 
     def _table(self, objects: Sequence[Object], meta: Object) -> Object:
-        return table.render(self.served.definition, self.served.version, objects, meta, self._include)
+        return table.render(self.served.definition, self.served.version, objects, meta, self.include)
 
     def _encode(self, obj: Object) -> bytes:
         if self.form.media == YAML:

@@ -11,7 +11,8 @@ from aiohttp import web
 from aiohttp.http import StreamWriter
 
 from ingot.api.object import Object
-from ingot.api.status import ApiError, Cause, expired, invalid
+from ingot.api.status import ApiError, expired, invalid
+from ingot.standalone import fields
 from ingot.standalone.http.forms import Former
 from ingot.standalone.jsontext import encode
 from ingot.standalone.objects.call import Call, flag, whole
@@ -39,7 +40,7 @@ class Watch:
         self._matches = select(call)
         self._bookmarks = flag(call.query, "allowWatchBookmarks")
         # One rendering serves all watches of the same version and form.
-        self._form = (call.served, former.form)
+        self._form = (call.served, former.form, former.include)
         self._first = True
         self._transport: asyncio.WriteTransport | None = None
         # Events that came while the backlog was being written; None once it is.
@@ -133,7 +134,15 @@ class Watch:
         return Call(call.served, "list", call.namespace, call.name, "", call.user, kept)
 
     def _on_change(self, change: Change) -> None:
-        if change.resource == self._key and (frame := self._frame(change)):
+        if change.resource != self._key:
+            return
+        try:
+            frame = self._frame(change)
+        except Exception:
+            # An event that cannot be told must not be left out in silence: the client starts again.
+            self._give_up()
+            raise
+        if frame:
             self._send(frame)
 
     def _frame(self, change: Change) -> bytes | None:
@@ -239,8 +248,7 @@ def _check_initial(query: Any) -> None:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         causes.append(forbidden_match(why))
     if match not in ("", "NotOlderThan"):
-        text = f'Unsupported value: "{match}": supported values: "NotOlderThan"'
-        causes.append(Cause("resourceVersionMatch", text, "FieldValueNotSupported"))
+        causes.append(fields.not_supported("resourceVersionMatch", match, ("NotOlderThan",)))
     if match and query.get("continue"):
         causes.append(forbidden_match("resourceVersionMatch is forbidden when continue is provided"))
     if causes:

@@ -129,8 +129,14 @@ def _success(call: Call, obj: Object) -> Object:
 async def delete_collection(world: World, call: Call, chosen: Options) -> reader.Listing:
     """Deletes what the call's selectors match and returns it as it was."""
     listing = reader.list_entries(world.store, call)
-    definition = call.served.definition
-    latest = (world.store.latest(definition.key, found.namespace, found.name) for found in listing.entries)
+    matches = reader.select(call)
+
+    async def delete_found(found: Entry) -> None:
+        # Read in the task that writes, and judged again: others write between the list and this moment.
+        entry = world.store.latest(call.served.definition.key, found.namespace, found.name)
+        if entry and (matches is None or matches(call.served.read(entry))):
+            await delete_entry(world, call, entry, chosen)
+
     # All at once: they then share commits.
-    await asyncio.gather(*(delete_entry(world, call, entry, chosen) for entry in latest if entry))
+    await asyncio.gather(*(delete_found(found) for found in listing.entries))
     return listing

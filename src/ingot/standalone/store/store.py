@@ -1,6 +1,7 @@
 """All objects of the API server: in memory to be read, in SQLite to stay."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ingot.standalone.store.history import Change, Entry, History
 from ingot.standalone.store.writer import Writer
 
 Listener = Callable[[Change], None]
+log = logging.getLogger(__name__)
 
 
 class Store:
@@ -66,7 +68,9 @@ class Store:
         return entry
 
     async def remove(self, resource: str, namespace: str, name: str) -> int:
-        """Removes the object and returns the revision of its removal once that is durable."""
+        """Removes an object that is there and returns the revision of its removal once that is durable."""
+        if self.latest(resource, namespace, name) is None:
+            raise LookupError(f"{resource} {namespace}/{name} is not there to be removed")
         self._allocated += 1
         revision = self._allocated
         await self._write((resource, namespace, name), revision, None)
@@ -105,13 +109,17 @@ class Store:
             self._fail(error)
             return
         for row in rows:
-            self._publish(row)
+            change = self._publish(row)
+            for listener in tuple(self._listeners):
+                _tell(listener, change)
+            change.frames.clear()
         for row in rows:
             future = self._waiting.pop(row.revision)
             if not future.done():
                 future.set_result(None)
 
-    def _publish(self, row: Row) -> None:
+    def _publish(self, row: Row) -> Change:
+        """Makes a durable row visible to readers."""
         resource, namespace, name = row.key
         collection = self.collection(resource)
         old = collection.get(namespace, name)
@@ -125,9 +133,7 @@ class Store:
         self.revision = row.revision
         change = Change(resource, row.revision, new, old, {})
         self.history.add(change)
-        for listener in tuple(self._listeners):
-            listener(change)
-        change.frames.clear()
+        return change
 
     def _fail(self, error: Exception) -> None:
         """Takes back every write on its way: those after the lost ones may build on them."""
@@ -137,6 +143,14 @@ class Store:
         for future in waiting.values():
             if not future.done():
                 future.set_exception(_refusal(error))
+
+
+def _tell(listener: Listener, change: Change) -> None:
+    """Whatever a listener makes of a change, the change is made: writers and other listeners hear of it."""
+    try:
+        listener(change)
+    except Exception:
+        log.exception("a listener failed on revision %d of %s", change.revision, change.resource)
 
 
 def _refusal(error: Exception) -> ApiError:

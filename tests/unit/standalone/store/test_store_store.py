@@ -158,3 +158,27 @@ async def test_history_forgets_the_oldest_and_says_so(store: Store, monkeypatch:
 
 async def test_the_file_is_private(store: Store, tmp_path: Path) -> None:
     assert (tmp_path / "ingot.db").stat().st_mode & 0o077 == 0
+
+
+async def test_a_listener_that_fails_holds_up_nobody(store: Store) -> None:
+    heard: list[int] = []
+
+    def fail(_: Change) -> None:
+        raise ValueError("odd object")
+
+    store.listen(fail)
+    store.listen(lambda change: heard.append(change.revision))
+    async with asyncio.timeout(5):
+        await asyncio.gather(put(store, "a"), put(store, "b"))
+    assert heard == [1, 2]
+    assert names(store) == ["a", "b"]
+
+
+async def test_what_is_not_there_cannot_be_removed(store: Store) -> None:
+    await put(store, "a")
+    removing = asyncio.ensure_future(store.remove("configmaps", "default", "a"))
+    await asyncio.sleep(0)
+    with pytest.raises(LookupError, match="is not there"):
+        await store.remove("configmaps", "default", "a")
+    await removing
+    assert store.revision == 2
