@@ -45,7 +45,9 @@ def keep(service: Object, old: Object) -> None:
     """Gives a service that is replaced what it had been given, where the new text does not mention it."""
     spec, before = service["spec"], old["spec"]
     _pair(spec)
-    if spec["type"] == "ExternalName" or before["type"] == "ExternalName":
+    if spec["type"] == "ExternalName" != before["type"]:
+        _drop_addresses(spec, before)
+    if "ExternalName" in (spec["type"], before["type"]):
         return
     if spec.get("clusterIP") and spec.get("clusterIPs") == before.get("clusterIPs"):
         # Who changes the single address means the list too.
@@ -58,6 +60,16 @@ def keep(service: Object, old: Object) -> None:
         number = had.get((port.get("name", ""), port["port"], port["protocol"]))
         if number and not port.get("nodePort"):
             port["nodePort"] = number
+
+
+def _drop_addresses(spec: Object, before: Object) -> None:
+    """Takes what only a service with an address has from one that becomes a mere name, unless that was changed, too."""
+    kept = [key for key in ("clusterIP", "clusterIPs") if spec.get(key) != before.get(key)]
+    for key in ("clusterIP", "clusterIPs") if not kept else ():
+        spec.pop(key, None)
+    for key in ("ipFamilies", "ipFamilyPolicy"):
+        if spec.get(key) == before.get(key):
+            spec.pop(key, None)
 
 
 def _families(spec: Object) -> None:

@@ -6,7 +6,8 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError
 from ingot.standalone import times
 from ingot.standalone.access.user import MASTERS, User
-from ingot.standalone.objects import creator, deleter, intake, updater
+from ingot.standalone.jsontext import encode
+from ingot.standalone.objects import creator, deleter, intake, patcher, updater
 from ingot.standalone.objects.body import Body
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.deletion import Options
@@ -67,6 +68,13 @@ class Inside:
         except ApiError as error:
             if error.code != NOT_FOUND:
                 raise
+
+    async def apply(self, definition: Definition, obj: Object) -> None:
+        """Owns the fields of `obj`, whoever had them, and no others."""
+        call = self._call(definition, "patch", namespace_of(obj), name_of(obj))
+        call.query = {**call.query, "force": "true"}
+        applied = {"apiVersion": call.served.api_version, "kind": definition.kind, **obj}
+        await patcher.patch(self.world, call, patcher.APPLY, encode(applied))
 
     async def delete(self, definition: Definition, namespace: str, name: str, options: Options) -> None:
         """Deletes an object, if it is still there."""

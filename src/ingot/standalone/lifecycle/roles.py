@@ -39,5 +39,6 @@ class Roles(Worker[str]):
             return
         rules = rules_of(roles[name], roles)
         if rules != roles[name].get("rules"):
-            definition = self._world.catalog.known(CLUSTER_ROLES)
-            await self._inside.change(definition, "", name, lambda role: {**role, "rules": rules})
+            await self._inside.apply(
+                self._world.catalog.known(CLUSTER_ROLES), {"metadata": {"name": name}, "rules": rules}
+            )

@@ -38,7 +38,7 @@ async def insert(world: World, call: Call, obj: Object, managed: list[Object] | 
         definition.default(obj)
     if not definition.custom:
         admission.admit(definition.key, obj, None, world.lookup)
-    if definition.has_generation and definition.first_generation:
+    if definition.first_generation:
         meta["generation"] = definition.first_generation
     intake.check(call, obj, None)
     world.guard(call, obj, None)

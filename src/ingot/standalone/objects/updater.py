@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from ingot.api import registry
 from ingot.api.object import Object, name_of
-from ingot.api.status import MODIFIED, ApiError, Cause, conflict, invalid, not_found
+from ingot.api.status import MODIFIED, ApiError, conflict, invalid, not_found
+from ingot.standalone import fields
 from ingot.standalone.builtin import admission
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import Shown, quote
 from ingot.standalone.objects import creator, intake
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
@@ -83,7 +84,7 @@ def _check_preconditions(call: Call, new: Object, old: Object) -> None:
         raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(revision)}: invalid syntax")
     if not int(revision):
         if definition.custom or not definition.unconditional_update:
-            cause = Cause("metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update")
+            cause = fields.invalid("metadata.resourceVersion", Shown("0x0"), "must be specified for an update")
             raise invalid(definition.group, definition.plural, name_of(old), [cause])
     elif revision != old["metadata"]["resourceVersion"]:
         raise conflict(*target, MODIFIED)
@@ -92,6 +93,7 @@ def _check_preconditions(call: Call, new: Object, old: Object) -> None:
 def _prepare(call: Call, new: Object, old: Object) -> Object:
     """The new object with everything that this call may not change put back."""
     definition, meta = call.served.definition, new["metadata"]
+    _check_mark(call, meta, old)
     meta["resourceVersion"] = old["metadata"]["resourceVersion"]
     for key in SYSTEM:
         if key in old["metadata"]:
@@ -109,6 +111,16 @@ def _prepare(call: Call, new: Object, old: Object) -> Object:
     if definition.has_generation and _content(new) != _content(old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
     return new
+
+
+def _check_mark(call: Call, meta: Object, old: Object) -> None:
+    """Only a deletion marks an object for deletion."""
+    marked = meta.get("deletionTimestamp")
+    if not marked or "deletionTimestamp" in old["metadata"]:
+        return
+    shown = Shown(str(marked).replace("T", " ").replace("Z", " +0000 UTC"))
+    cause = fields.immutable("metadata.deletionTimestamp", shown)
+    raise invalid(call.served.definition.group, call.served.definition.kind, name_of(old), [cause])
 
 
 def _only_status(new: Object, old: Object, custom: bool) -> Object:

@@ -87,9 +87,10 @@ class Definition:
     ephemeral: bool = False
     default: Callable[[Object], None] = nothing
     validate: Callable[[Object, Object | None], list[Cause]] = no_causes
-    # Kubernetes bumps metadata.generation only for some of its kinds; for custom resources always.
+    # What metadata.generation is at creation, and whether it counts changes: of Kubernetes' kinds some do the one, some
+    # the other; custom resources do both.
+    first_generation: int = 0
     has_generation: bool = False
-    first_generation: int = 1
     # A replace may create what is not there; a replace without a resourceVersion overwrites.
     create_on_update: bool = False
     unconditional_update: bool = True

@@ -59,6 +59,7 @@ def definition_of(crd: Object) -> Definition:
         verbs=_VERBS,
         selectable=_selectable(spec["versions"]),
         validate=_scale_check(versions),
+        first_generation=1,
         has_generation=True,
     )
 

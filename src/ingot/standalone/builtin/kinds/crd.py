@@ -16,6 +16,7 @@ CUSTOM_RESOURCE_DEFINITION = define(
     short_names=("crd", "crds"),
     categories=("api-extensions",),
     subresources=frozenset({"status"}),
+    first_generation=1,
     has_generation=True,
     unconditional_update=False,
 )

@@ -46,7 +46,7 @@ def _validate_driver(new: Object, old: Object | None) -> list[Cause]:
         if spec["attachRequired"] != old["spec"].get("attachRequired"):
             causes.append(fields.immutable("spec.attachedRequired", spec["attachRequired"]))
         if (modes := spec["volumeLifecycleModes"]) != old["spec"].get("volumeLifecycleModes"):
-            causes.append(fields.invalid_as("spec.volumeLifecycleModes", strings(modes), fields.IMMUTABLE))
+            causes.append(fields.immutable("spec.volumeLifecycleModes", strings(modes)))
     return causes
 
 
@@ -119,8 +119,6 @@ CSI_DRIVER = define(
         AGE,
     ),
     has_generation=True,
-    # Kubernetes counts changes of a driver, but not its creation.
-    first_generation=0,
     unconditional_update=False,
     returns_deleted=True,
 )

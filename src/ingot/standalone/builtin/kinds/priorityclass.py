@@ -71,5 +71,5 @@ PRIORITY_CLASS = define(
         ),
     ),
     short_names=("pc",),
-    has_generation=True,
+    first_generation=1,
 )
