@@ -1,7 +1,7 @@
 """Kubernetes' field errors: where, what kind of fault, and the words that kube-apiserver uses for it.
 
 A path is the text that the wire carries (`spec.disks[0].name`); the empty path is the object itself, which
-kube-apiserver prints as `<nil>`.
+kube-apiserver prints as `<nil>`. Values are JSON, printed as Go prints what it reads them into, or `Shown`.
 """
 
 import json
@@ -11,8 +11,6 @@ from typing import Any
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone.goprint import bad_value, quote
-
-IMMUTABLE = "field is immutable"
 
 
 def child(path: str, name: str) -> str:
@@ -43,13 +41,8 @@ def invalid(path: str, value: Any, detail: str) -> Cause:
     return _cause(path, "FieldValueInvalid", f"Invalid value: {bad_value(value)}", detail)
 
 
-def invalid_as(path: str, shown: str, detail: str) -> Cause:
-    """An invalid value whose printed form the caller knows, such as a Go slice of strings."""
-    return _cause(path, "FieldValueInvalid", f"Invalid value: {shown}", detail)
-
-
 def immutable(path: str, value: Any) -> Cause:
-    return invalid(path, value, IMMUTABLE)
+    return invalid(path, value, "field is immutable")
 
 
 def type_invalid(path: str, value: Any, detail: str) -> Cause:

@@ -20,6 +20,12 @@ _ESCAPES = {
 INT64 = range(-(2**63), 2**63)
 
 
+class Shown(str):
+    """A value as Go prints it, where that cannot be told from its JSON: a typed list, a structure."""
+
+    __slots__ = ()
+
+
 def is_int64(value: Any) -> bool:
     """Whether a JSON number is an integer to Go; one beyond 64 bits is read as a float there."""
     return isinstance(value, int) and not isinstance(value, bool) and value in INT64
@@ -41,10 +47,10 @@ def quote_all(texts: Iterable[str]) -> str:
     return "[" + " ".join(map(quote, texts)) + "]"
 
 
-def strings(texts: Iterable[str]) -> str:
+def strings(texts: Iterable[str]) -> Shown:
     """`%#v` of a slice of strings."""
     listed = ", ".join(map(quote, texts))
-    return f"[]string{{{listed}}}" if listed else "[]string(nil)"
+    return Shown(f"[]string{{{listed}}}" if listed else "[]string(nil)")
 
 
 def _quoted(char: str) -> str:
@@ -92,6 +98,8 @@ def syntax(value: Any) -> str:
 
 def bad_value(value: Any) -> str:
     """A rejected value as field errors show it."""
+    if isinstance(value, Shown):
+        return value
     if value is None:
         return '"null"'
     if isinstance(value, str):

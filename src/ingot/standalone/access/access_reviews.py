@@ -2,11 +2,12 @@
 
 from ingot.api.object import Object, namespace_of
 from ingot.api.status import ApiError, Cause, bad_request, invalid
+from ingot.standalone import fields
 from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.rbac import Authorizer, missing_roles
 from ingot.standalone.access.review_selectors import check_selectors, evaluation_error
 from ingot.standalone.access.user import User
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import Shown, quote
 
 GROUP = "authorization.k8s.io"
 # What the server sets or clears itself; a client that sends it has said nothing.
@@ -31,12 +32,11 @@ def local_subject_access_review(body: Object, namespace: str, authorizer: Author
     causes += _check_metadata(body, ("namespace",), "must be empty except for namespace")
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and resource.get("namespace", "") != namespace:
-        value = quote(resource.get("namespace", ""))
-        message = f"Invalid value: {value}: must match metadata.namespace"
-        causes.append(Cause("spec.resourceAttributes.namespace", message))
+        given, why = resource.get("namespace", ""), "must match metadata.namespace"
+        causes.append(fields.invalid("spec.resourceAttributes.namespace", given, why))
     if other is not None:
-        message = f"Invalid value: {_shown(other)}: disallowed on this kind of request"
-        causes.append(Cause("spec.nonResourceAttributes", message))
+        why = "disallowed on this kind of request"
+        causes.append(fields.invalid("spec.nonResourceAttributes", _shown(other), why))
     _refuse(causes)
     return _answered(body, authorizer, _subject(spec))
 
@@ -92,36 +92,36 @@ def _attributes(spec: Object) -> Attributes:
     if resource is None:
         other = spec["nonResourceAttributes"]
         return Attributes(other.get("verb", ""), path=other.get("path", ""))
-    fields = ("group", "version", "resource", "subresource", "namespace", "name")
-    return Attributes(resource.get("verb", ""), **{key: resource.get(key, "") for key in fields})
+    named = ("group", "version", "resource", "subresource", "namespace", "name")
+    return Attributes(resource.get("verb", ""), **{key: resource.get(key, "") for key in named})
 
 
 def _check_attributes(spec: Object) -> list[Cause]:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
-        message = f"Invalid value: {_shown(other)}: cannot be specified in combination with resourceAttributes"
-        return [Cause("spec.nonResourceAttributes", message)]
+        why = "cannot be specified in combination with resourceAttributes"
+        return [fields.invalid("spec.nonResourceAttributes", _shown(other), why)]
     if resource is None and other is None:
-        message = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [Cause("spec.resourceAttributes", f'Invalid value: "null": {message}')]
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return [fields.invalid("spec.resourceAttributes", None, why)]
     return []
 
 
 def _check_subject(spec: Object) -> list[Cause]:
     if spec.get("user") or spec.get("groups"):
         return []
-    return [Cause("spec.user", 'Invalid value: "": at least one of user or group must be specified')]
+    return [fields.invalid("spec.user", "", "at least one of user or group must be specified")]
 
 
 def _check_metadata(body: Object, allowed: tuple[str, ...], rule: str) -> list[Cause]:
     metadata = body.get("metadata") or {}
     given = {key: value for key, value in metadata.items() if value and key not in (*_IGNORED, *allowed)}
-    return [Cause("metadata", f"Invalid value: {given}: {rule}")] if given else []
+    return [fields.invalid("metadata", Shown(given), rule)] if given else []
 
 
-def _shown(attributes: Object) -> str:
+def _shown(attributes: Object) -> Shown:
     path, verb = quote(attributes.get("path", "")), quote(attributes.get("verb", ""))
-    return f"authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}"
+    return Shown(f"authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}")
 
 
 def _refuse(causes: list[Cause]) -> None:

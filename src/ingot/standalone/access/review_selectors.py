@@ -2,7 +2,7 @@
 
 from ingot.api.object import Object
 from ingot.api.status import Cause
-from ingot.standalone.goprint import quote
+from ingot.standalone import fields
 
 _FIELD = "fieldSelector"
 _LABEL = "labelSelector"
@@ -35,11 +35,11 @@ def _check(selector: Object, path: str) -> list[Cause]:
     raw, requirements = selector.get("rawSelector"), selector.get("requirements")
     causes = []
     if raw and requirements:
-        message = f"Invalid value: {quote(raw)}: may not specified at the same time as requirements"
-        causes.append(Cause(f"{path}.rawSelector", message))
+        why = "may not specified at the same time as requirements"
+        causes.append(fields.invalid(f"{path}.rawSelector", raw, why))
     if not raw and not requirements:
-        message = f"Required value: when {path} is specified, requirements or rawSelector is required"
-        causes.append(Cause(f"{path}.requirements", message, "FieldValueRequired"))
+        why = f"when {path} is specified, requirements or rawSelector is required"
+        causes.append(fields.required(f"{path}.requirements", why))
     for index, requirement in enumerate(requirements or ()):
         causes += _check_requirement(requirement, f"{path}.requirements[{index}]")
     return causes
@@ -48,14 +48,13 @@ def _check(selector: Object, path: str) -> list[Cause]:
 def _check_requirement(requirement: Object, path: str) -> list[Cause]:
     causes = []
     if not requirement.get("key"):
-        causes.append(Cause(f"{path}.key", "Required value: must be specified", "FieldValueRequired"))
+        causes.append(fields.required(f"{path}.key", "must be specified"))
     operator, values = requirement.get("operator"), requirement.get("values")
     if operator in ("In", "NotIn") and not values:
-        message = "Required value: must be specified when `operator` is 'In' or 'NotIn'"
-        causes.append(Cause(f"{path}.values", message, "FieldValueRequired"))
+        causes.append(fields.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
     if operator in ("Exists", "DoesNotExist") and values:
-        message = "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        causes.append(Cause(f"{path}.values", message, "FieldValueForbidden"))
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        causes.append(fields.forbidden(f"{path}.values", why))
     return causes
 
 

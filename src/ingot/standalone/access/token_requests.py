@@ -4,8 +4,9 @@ import time
 from collections.abc import Mapping
 
 from ingot.api.object import Object, namespace_of, split_api_version, uid_of
-from ingot.api.status import Cause, bad_request, conflict, invalid, not_found
+from ingot.api.status import bad_request, conflict, invalid, not_found
 from ingot.kube.clock import timestamp
+from ingot.standalone import fields
 from ingot.standalone.access.tokens import Get, TokenIssuer
 from ingot.standalone.goprint import quote
 
@@ -29,8 +30,8 @@ def token_request(
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     given = metadata.get("name")
     if given and given != name:
-        message = f"Invalid value: {quote(given)}: must match the service account name if specified"
-        raise invalid(GROUP, "TokenRequest", name, [Cause("metadata.name", message)])
+        cause = fields.invalid("metadata.name", given, "must match the service account name if specified")
+        raise invalid(GROUP, "TokenRequest", name, [cause])
     account = get("serviceaccounts", namespace, name)
     if account is None:
         raise not_found("", "serviceaccounts", name)
@@ -62,7 +63,7 @@ def _seconds(spec: Object) -> int:
         rule = "may not specify a duration larger than 2^32 seconds"
     else:
         return seconds
-    raise invalid(GROUP, "TokenRequest", "", [Cause("spec.expirationSeconds", f"Invalid value: {seconds}: {rule}")])
+    raise invalid(GROUP, "TokenRequest", "", [fields.invalid("spec.expirationSeconds", seconds, rule)])
 
 
 def _bound(reference: Object | None, namespace: str, account: str, get: Get) -> Mapping[str, Object]:

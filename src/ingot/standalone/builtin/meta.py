@@ -157,7 +157,7 @@ def _finalizers(finalizers: list[str]) -> list[Cause]:
     causes = [cause for name in finalizers for cause in fields.checked(path, name, names.qualified)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
-        causes.append(fields.invalid_as(path, strings(finalizers), why))
+        causes.append(fields.invalid(path, strings(finalizers), why))
     return causes
 
 
@@ -187,6 +187,8 @@ def _managed_fields(entries: list[Object]) -> list[Cause]:
 def manager_causes(field: str, manager: str) -> list[Cause]:
     """What is wrong with the name of a field manager, in an object or in a request's `fieldManager`."""
     causes = [fields.too_long(field, 128)] if len(manager.encode()) > 128 else []
+    if manager.isprintable():
+        return causes
     position = 0
     for char in manager:
         if not char.isprintable():

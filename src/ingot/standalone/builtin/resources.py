@@ -5,6 +5,7 @@ from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import names
 from ingot.standalone.builtin.quantity import Quantity
+from ingot.standalone.goprint import Shown
 
 _CONTAINER = ("cpu", "memory", "ephemeral-storage")
 _STANDARD = frozenset(
@@ -72,7 +73,7 @@ def _name(path: str, name: str) -> list[Cause]:
 
 def _unquoted(path: str, name: str, why: str) -> Cause:
     """Kubernetes prints the names of resources without quotes, unlike every other string."""
-    return Cause(path, f"Invalid value: {name}: {why}")
+    return fields.invalid(path, Shown(name), why)
 
 
 def _is_extended(name: str) -> bool:

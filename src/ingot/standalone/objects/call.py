@@ -5,14 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from ingot.api.status import ApiError, bad_request
-from ingot.standalone import times
+from ingot.api.status import ApiError, Cause, bad_request, invalid
+from ingot.standalone import fields, times
 from ingot.standalone.access.user import User
-from ingot.standalone.goprint import INT64, quote
+from ingot.standalone.builtin import meta
+from ingot.standalone.goprint import INT64, quote, strings
 from ingot.standalone.patch.managers import manager_name
 from ingot.standalone.resources.served import Served
 
 _WHOLE = re.compile("[+-]?[0-9]+")
+_OPTIONS = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
 VALIDATIONS = ("Ignore", "Strict", "Warn")
 
 
@@ -40,12 +42,7 @@ class Call:
         """Whether the query says that nothing is to be stored."""
         value = self.query.get("dryRun", "")
         if value not in ("", "All"):
-            raise _invalid_option(
-                "dryRun",
-                f'Unsupported value: []string{{"{value}"}}: supported values: "All"',
-                "FieldValueNotSupported",
-                self.verb,
-            )
+            raise self._invalid([fields.not_supported("dryRun", strings([value]), ("All",))])
         return value == "All"
 
     @property
@@ -53,45 +50,29 @@ class Call:
         """How unknown and duplicate fields are taken: Ignore, Warn or Strict."""
         value = self.query.get("fieldValidation", "") or "Warn"
         if value not in VALIDATIONS:
-            listed = ", ".join(f'"{name}"' for name in ("", *VALIDATIONS))
-            text = f'Unsupported value: "{value}": supported values: {listed}'
-            raise _invalid_option("fieldValidation", text, "FieldValueNotSupported", self.verb)
+            raise self._invalid([fields.not_supported("fieldValidation", value, ("", *VALIDATIONS))])
         return value
 
     @property
     def manager(self) -> str:
         """The field manager: the one named, else what the user agent says."""
         named = self.query.get("fieldManager", "")
-        if len(named) > 128:
-            raise _invalid_option(
-                "fieldManager", "Too long: may not be more than 128 bytes", "FieldValueTooLong", self.verb
-            )
-        for position, character in enumerate(named):
-            if not character.isprintable():
-                why = f"invalid character U+{ord(character):04X} (at position {position})"
-                raise _invalid_option(
-                    "fieldManager", f"Invalid value: {quote(named)}: {why}", "FieldValueInvalid", self.verb
-                )
+        if causes := meta.manager_causes("fieldManager", named):
+            raise self._invalid(causes)
         return manager_name(named, self.agent)
 
     @property
     def force(self) -> bool:
         return flag(self.query, "force")
 
+    def _invalid(self, causes: list[Cause]) -> ApiError:
+        """The refusal of options in the query."""
+        return invalid("meta.k8s.io", _OPTIONS.get(self.verb, "DeleteOptions"), "", causes)
+
 
 def flag(query: Mapping[str, str], name: str) -> bool:
     """Whether a query says yes: every value does but these two, even none at all."""
     return name in query and query[name].lower() not in ("0", "false")
-
-
-def _invalid_option(field_name: str, text: str, reason: str, verb: str) -> ApiError:
-    kind = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}.get(verb, "DeleteOptions")
-    details = {
-        "group": "meta.k8s.io",
-        "kind": kind,
-        "causes": [{"reason": reason, "message": text, "field": field_name}],
-    }
-    return ApiError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field_name}: {text}', details)
 
 
 def whole(text: str) -> int:

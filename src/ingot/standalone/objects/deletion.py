@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingot.api.object import Object, name_of
-from ingot.api.status import ApiError, Cause, conflict, invalid
+from ingot.api.status import ApiError, conflict, invalid
+from ingot.standalone import fields
 from ingot.standalone.builtin import schemas
 from ingot.standalone.builtin.decode import read_error
+from ingot.standalone.goprint import strings
 from ingot.standalone.objects import identity
 from ingot.standalone.objects.body import Unreadable, decode
 from ingot.standalone.objects.call import Call, flag, whole
@@ -73,13 +75,12 @@ def options(given: Object) -> Options:
     dry_run = given.get("dryRun") or []
     causes = []
     if policy is not None and orphan is not None:
-        why = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
-        causes.append(Cause("propagationPolicy", why))
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(fields.invalid("propagationPolicy", policy, why))
     elif policy is not None and policy not in POLICIES:
-        causes.append(_unsupported("propagationPolicy", f'"{policy}"', (*POLICIES, "nil")))
+        causes.append(fields.not_supported("propagationPolicy", policy, (*POLICIES, "nil")))
     if any(value != "All" for value in dry_run):
-        shown = ", ".join(f'"{value}"' for value in dry_run)
-        causes.append(_unsupported("dryRun", f"[]string{{{shown}}}", ("All",)))
+        causes.append(fields.not_supported("dryRun", strings(dry_run), ("All",)))
     if causes:
         raise invalid("meta.k8s.io", KIND, "", causes)
     if policy is None and orphan is not None:
@@ -94,11 +95,6 @@ def options(given: Object) -> Options:
         before.get("resourceVersion") or "",
         bool(dry_run),
     )
-
-
-def _unsupported(field: str, value: str, known: tuple[str, ...]) -> Cause:
-    listed = ", ".join(f'"{name}"' for name in known)
-    return Cause(field, f"Unsupported value: {value}: supported values: {listed}", "FieldValueNotSupported")
 
 
 def check_preconditions(call: Call, obj: Object, chosen: Options) -> None:

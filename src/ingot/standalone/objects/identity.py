@@ -4,8 +4,9 @@ from typing import Any
 
 from ingot.api.object import Object, split_api_version
 from ingot.api.status import ApiError, Cause, bad_request, invalid
+from ingot.standalone import fields
 from ingot.standalone.builtin.kinds import DEFINITIONS
-from ingot.standalone.goprint import json_type, quote
+from ingot.standalone.goprint import json_type
 from ingot.standalone.jsontext import encode
 from ingot.standalone.objects.body import Body, Unreadable, decode
 from ingot.standalone.objects.call import Call
@@ -116,7 +117,7 @@ def _identify_custom(call: Call, body: Body) -> None:
 
 
 def _must_be(obj: Object, name: str, right: str) -> Cause:
-    return Cause(name, f"Invalid value: {quote(obj.get(name) or '')}: must be {right}")
+    return fields.invalid(name, obj.get(name) or "", f"must be {right}")
 
 
 def _unrecognized(call: Call, why: str, raw: bytes) -> ApiError:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from ingot.api.object import Object
-from ingot.api.status import ApiError, Cause, bad_request, invalid, not_found, unsupported_media_type
-from ingot.standalone import goprint
-from ingot.standalone.goprint import json_type, quote
+from ingot.api.status import ApiError, bad_request, invalid, not_found, unsupported_media_type
+from ingot.standalone import fields, goprint
+from ingot.standalone.goprint import json_type
 from ingot.standalone.jsontext import encode
 from ingot.standalone.objects import creator, identity, intake, updater
 from ingot.standalone.objects.body import Body, Unreadable, decode
@@ -27,8 +27,8 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
     if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC) or (media == STRATEGIC and call.served.definition.custom):
         raise _unsupported(call)
     if "force" in call.query:
-        why = "Forbidden: may not be specified for non-apply patch"
-        raise invalid("meta.k8s.io", "PatchOptions", "", [Cause("force", why, "FieldValueForbidden")])
+        cause = fields.forbidden("force", "may not be specified for non-apply patch")
+        raise invalid("meta.k8s.io", "PatchOptions", "", [cause])
     body = _read(raw, media)
     faults = [f"json patch {fault}" for fault in body.faults] if media == JSON_PATCH else body.faults
 
@@ -36,7 +36,7 @@ async def patch(world: World, call: Call, media: str, raw: bytes) -> tuple[Objec
         new: Object = _patched(call, media, old, body.value)
         if fault := _fault(call, new, faults):
             shown = goprint.plain(body.value) if media == STRATEGIC else encode(new).decode()
-            raise invalid("", "", "", [Cause("patch", f"Invalid value: {quote(shown)}: {fault}")])
+            raise invalid("", "", "", [fields.invalid("patch", shown, fault)])
         intake.place(call, new)
         intake.shape(call, new, faults)
         return new
@@ -81,8 +81,8 @@ def _patched(call: Call, media: str, old: Object, patch_value: Any) -> Any:
 async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
     served, definition = call.served, call.served.definition
     if not call.query.get("fieldManager"):
-        why = "Required value: is required for apply patch"
-        raise invalid("meta.k8s.io", "PatchOptions", "", [Cause("fieldManager", why, "FieldValueRequired")])
+        cause = fields.required("fieldManager", "is required for apply patch")
+        raise invalid("meta.k8s.io", "PatchOptions", "", [cause])
     if not isinstance(body.value, dict):
         why = f"json: cannot unmarshal {json_type(body.value)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
@@ -91,8 +91,8 @@ async def _apply(world: World, call: Call, body: Body) -> tuple[Object, bool]:
         raise bad_request("metadata.managedFields must be nil")
 
     def merged(live: Object | None) -> Object:
-        fields = served.fields(call.subresource)
-        made = apply.server_side(fields, live, applied, call.manager, call.force, call.timestamp)
+        managed = served.fields(call.subresource)
+        made = apply.server_side(managed, live, applied, call.manager, call.force, call.timestamp)
         intake.shape(call, made, body.faults)
         return made
 

@@ -1,7 +1,8 @@
 """The subresources of a Pod that act: binding puts it on a node, eviction takes it off."""
 
 from ingot.api.object import Object, name_of
-from ingot.api.status import Cause, bad_request, conflict, invalid
+from ingot.api.status import bad_request, conflict, invalid
+from ingot.standalone import fields
 from ingot.standalone.objects import deleter, deletion, updater
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
@@ -24,10 +25,10 @@ async def _bind(world: World, call: Call, given: Object) -> None:
     target = given.get("target") or {}
     node = target.get("name", "")
     if not node:
-        raise invalid("", "Binding", call.name, [Cause("target.name", "Required value", "FieldValueRequired")])
+        raise invalid("", "Binding", call.name, [fields.required("target.name")])
     if target.get("kind") not in (None, "", "Node"):
-        text = f'Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"'
-        raise invalid("", "Binding", call.name, [Cause("target.kind", text, "FieldValueNotSupported")])
+        cause = fields.not_supported("target.kind", target["kind"], ("Node", "<empty>"))
+        raise invalid("", "Binding", call.name, [cause])
 
     def make(pod: Object) -> Object:
         if "deletionTimestamp" in pod["metadata"]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError, Cause, bad_request, expired, invalid, not_found
+from ingot.standalone import fields as faults
+from ingot.standalone.goprint import quote
 from ingot.standalone.objects import page
 from ingot.standalone.objects.call import Call, whole
 from ingot.standalone.objects.selectors import Predicate, fields, predicate
@@ -62,10 +64,8 @@ def _unsupported(definition: Definition, path: str) -> str:
 def check_revision(store: Store, text: str) -> int:
     """The revision that a query names, 0 for none; refuses text and revisions that are yet to come."""
     if text and not text.isdigit():
-        cause = Cause(
-            "resourceVersion", f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-        raise ApiError(500, "", str(cause))
+        why = f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
+        raise ApiError(500, "", str(faults.invalid("resourceVersion", text, why)))
     revision = int(text or 0)
     if revision > store.revision:
         raise ApiError(
@@ -109,8 +109,7 @@ def _check_options(query: Mapping[str, str]) -> None:
     revision, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     causes = _match_faults(revision, match, query.get("continue", "")) if match else []
     if "sendInitialEvents" in query:
-        why = "Forbidden: sendInitialEvents is forbidden for list"
-        causes.append(Cause("sendInitialEvents", why, "FieldValueForbidden"))
+        causes.append(faults.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if causes:
         raise invalid("meta.k8s.io", "ListOptions", "", causes)
 
@@ -122,15 +121,14 @@ def _match_faults(revision: str, match: str, token: str) -> list[Cause]:
     if token:
         causes.append(forbidden_match("resourceVersionMatch is forbidden when continue is provided"))
     if match not in ("Exact", "NotOlderThan"):
-        text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-        causes.append(Cause("resourceVersionMatch", text, "FieldValueNotSupported"))
+        causes.append(faults.not_supported("resourceVersionMatch", match, ("Exact", "NotOlderThan", "")))
     if match == "Exact" and revision == "0":
         causes.append(forbidden_match('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
     return causes
 
 
 def forbidden_match(why: str) -> Cause:
-    return Cause("resourceVersionMatch", f"Forbidden: {why}", "FieldValueForbidden")
+    return faults.forbidden("resourceVersionMatch", why)
 
 
 def _at(store: Store, definition: Definition, revision: int, namespace: str) -> Iterable[Entry]:

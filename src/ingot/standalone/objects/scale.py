@@ -3,7 +3,8 @@
 from typing import Any
 
 from ingot.api.object import Object
-from ingot.api.status import MODIFIED, Cause, bad_request, conflict, invalid, path_not_found
+from ingot.api.status import MODIFIED, bad_request, conflict, invalid, path_not_found
+from ingot.standalone import fields
 from ingot.standalone.objects import updater
 from ingot.standalone.objects.body import decode
 from ingot.standalone.objects.call import Call
@@ -48,9 +49,8 @@ async def write(world: World, call: Call, media: str, raw: bytes) -> Object:
         replicas = given.get("spec", {}).get("replicas", 0)
         if not isinstance(replicas, int) or isinstance(replicas, bool):
             raise bad_request(f"spec.replicas: {replicas!r} is not a whole number")
-        if replicas < 0:
-            text = f"Invalid value: {replicas}: must be greater than or equal to 0"
-            raise invalid("autoscaling", "Scale", call.name, [Cause("spec.replicas", text)])
+        if causes := fields.not_negative("spec.replicas", replicas):
+            raise invalid("autoscaling", "Scale", call.name, causes)
         revision = given.get("metadata", {}).get("resourceVersion")
         if revision and revision != old["metadata"]["resourceVersion"]:
             definition = served.definition

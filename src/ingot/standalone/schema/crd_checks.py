@@ -120,10 +120,10 @@ def _stored_versions(crd: Object) -> list[Cause]:
     path = "status.storedVersions"
     stored = list((crd.get("status") or {}).get("storedVersions") or ())
     if not stored:
-        return [fields.invalid_as(path, strings([]), "must have at least one stored version")]
+        return [fields.invalid(path, strings([]), "must have at least one stored version")]
     versions = crd["spec"].get("versions") or ()
     causes = [
-        fields.invalid_as(path, strings(stored), f"must have the storage version {version['name']}")
+        fields.invalid(path, strings(stored), f"must have the storage version {version['name']}")
         for version in versions
         if version.get("storage") and version.get("name") not in stored
     ]

@@ -109,5 +109,5 @@ def _reviews(versions: list[str], path: str) -> list[Cause]:
         causes += [fields.invalid(place, version, fault) for fault in names.label_1035(version)]
     if not any(version in _REVIEWS for version in versions):
         detail = f"must include at least one of {', '.join(_REVIEWS)}"
-        causes.append(fields.invalid_as(path, strings(versions), detail))
+        causes.append(fields.invalid(path, strings(versions), detail))
     return causes

@@ -81,13 +81,13 @@ def _list_map(schema: Object, path: str) -> list[Cause]:
         shown = strings(keys)
         if below is None:
             detail = "entries must all be names of item properties"
-            causes.append(fields.invalid_as(f"{path}.{_KEYS}", shown, detail))
+            causes.append(fields.invalid(f"{path}.{_KEYS}", shown, detail))
         elif below.get("type") in ("array", "object"):
             place = f"{fields.key(f'{path}.items.properties', name)}.type"
             detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             causes.append(fields.invalid(place, kind, detail))
         if name in keys[:position]:
-            causes.append(fields.invalid_as(f"{path}.{_KEYS}", shown, "must not contain duplicate entries"))
+            causes.append(fields.invalid(f"{path}.{_KEYS}", shown, "must not contain duplicate entries"))
     return causes
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
-from ingot.standalone.goprint import quote
+from ingot.standalone.goprint import Shown, quote
 from ingot.standalone.schema.cel.sizes import MAX_REQUEST, max_children, min_size
 from ingot.standalone.schema.cel.types import of_schema, seen_properties, with_meta
 from ingot.standalone.schema.crd_costs import Costs
@@ -127,9 +127,9 @@ def root(node: Node, known: bool = False) -> Scope:
 def _compiled(rule: Rule, path: str, uncorrelatable: str) -> list[Cause]:
     causes = []
     if rule.fault:
-        causes.append(fields.invalid_as(f"{path}.rule", _shown(rule.source), rule.fault))
+        causes.append(fields.invalid(f"{path}.rule", _shown(rule.source), rule.fault))
     if rule.message_fault:
-        causes.append(fields.invalid_as(f"{path}.messageExpression", _shown(rule.source), rule.message_fault))
+        causes.append(fields.invalid(f"{path}.messageExpression", _shown(rule.source), rule.message_fault))
     if rule.uses_old:
         if uncorrelatable:
             detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelatable}"
@@ -140,7 +140,7 @@ def _compiled(rule: Rule, path: str, uncorrelatable: str) -> list[Cause]:
     return causes
 
 
-def _shown(rule: Object) -> str:
+def _shown(rule: Object) -> Shown:
     """A rule as Go prints the structure that it is read into."""
     texts = ", ".join(
         f"{name}:{quote(rule.get(key) or '')}"
@@ -149,7 +149,8 @@ def _shown(rule: Object) -> str:
     reason = _pointer("apiextensions.FieldValueErrorReason", rule.get("reason"))
     optional = _pointer("bool", rule.get("optionalOldSelf"))
     path = quote(rule.get("fieldPath") or "")
-    return f"apiextensions.ValidationRule{{{texts}, Reason:{reason}, FieldPath:{path}, OptionalOldSelf:{optional}}}"
+    rest = f"Reason:{reason}, FieldPath:{path}, OptionalOldSelf:{optional}"
+    return Shown(f"apiextensions.ValidationRule{{{texts}, {rest}}}")
 
 
 def _pointer(kind: str, value: object) -> str:

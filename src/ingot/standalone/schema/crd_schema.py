@@ -7,7 +7,7 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import decode, schemas
-from ingot.standalone.goprint import strings
+from ingot.standalone.goprint import Shown, strings
 from ingot.standalone.schema import crd_defaults, crd_lists, crd_rules, structural
 from ingot.standalone.schema.node import build
 
@@ -151,11 +151,11 @@ def _root_fields(schema: Object, path: str) -> list[Cause]:
             detail = (
                 f"only [{allowed}] fields are allowed at the root of the schema if the status subresource is enabled"
             )
-            return [fields.invalid_as(path, quote_keys(schema), detail)]
+            return [fields.invalid(path, quote_keys(schema), detail)]
     return []
 
 
-def quote_keys(schema: Object) -> str:
+def quote_keys(schema: Object) -> Shown:
     """A schema in an error is shown by what it has, not by all that it says."""
     return strings(schema)
 

@@ -38,10 +38,10 @@ def check(spec: Object, old: Object | None) -> list[Cause]:
     listed = strings(version.get("name") or "" for version in versions)
     known = [version.get("name") for version in versions]
     if len(set(known)) != len(known):
-        causes.append(fields.invalid_as("spec.versions", listed, "must contain unique version names"))
+        causes.append(fields.invalid("spec.versions", listed, "must contain unique version names"))
     if sum(version.get("storage") is True for version in versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        causes.append(fields.invalid_as("spec.versions", listed, detail))
+        causes.append(fields.invalid("spec.versions", listed, detail))
     if versions:
         first = versions[0].get("name") or ""
         faults = names.label_1035(first)

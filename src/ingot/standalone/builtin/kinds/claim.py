@@ -8,6 +8,7 @@ from ingot.standalone import fields
 from ingot.standalone.builtin import names, resources, selectors
 from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.builtin.quantity import Quantity
+from ingot.standalone.goprint import Shown
 from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
@@ -98,7 +99,7 @@ def _sources_agree(field: str, spec: Object) -> list[Cause]:
         why = "must match dataSourceRef"
     else:
         return []
-    return [Cause(field, f"Invalid value: {field}.dataSource: {why}")]
+    return [fields.invalid(field, Shown(f"{field}.dataSource"), why)]
 
 
 def validate(new: Object, old: Object | None) -> list[Cause]:

@@ -6,7 +6,7 @@ from ingot.standalone import fields
 from ingot.standalone.access.bindings import GROUP
 from ingot.standalone.builtin import names, selectors
 from ingot.standalone.builtin.kinds.kind import AGE, define
-from ingot.standalone.goprint import quote, strings
+from ingot.standalone.goprint import Shown, quote, strings
 from ingot.standalone.resources.definition import Column, Definition
 from ingot.standalone.table.render import NAME
 
@@ -26,10 +26,10 @@ def _rule(field: str, rule: Object, namespaced: bool) -> list[Cause]:
     if urls := rule.get("nonResourceURLs"):
         path = f"{field}.nonResourceURLs"
         if namespaced:
-            causes.append(fields.invalid_as(path, strings(urls), "namespaced rules cannot apply to non-resource URLs"))
+            causes.append(fields.invalid(path, strings(urls), "namespaced rules cannot apply to non-resource URLs"))
         if any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
             why = "rules cannot apply to both regular resources and non-resource URLs"
-            causes.append(fields.invalid_as(path, strings(urls), why))
+            causes.append(fields.invalid(path, strings(urls), why))
         return causes
     if not rule.get("apiGroups"):
         causes.append(fields.required(f"{field}.apiGroups", "resource rules must supply at least one api group"))
@@ -86,7 +86,7 @@ def _validate_binding(new: Object, old: Object | None, kinds: tuple[str, ...]) -
     if old is not None and role != old["roleRef"]:
         printed = "rbac.RoleRef{APIGroup:%s, Kind:%s, Name:%s}"
         value = printed % tuple(quote(role.get(key, "")) for key in ("apiGroup", "kind", "name"))
-        causes.append(Cause("roleRef", f"Invalid value: {value}: cannot change roleRef"))
+        causes.append(fields.invalid("roleRef", Shown(value), "cannot change roleRef"))
     return causes
 
 

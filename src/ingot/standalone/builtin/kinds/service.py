@@ -127,14 +127,14 @@ def _cluster_addresses(spec: Object) -> list[Cause]:
     if first and not listed:
         causes.append(fields.required(path))
     elif first and listed[0] != first:
-        causes.append(fields.invalid_as(path, strings(listed), "first value must match `clusterIP`"))
+        causes.append(fields.invalid(path, strings(listed), "first value must match `clusterIP`"))
     elif listed and not first:
-        causes.append(fields.invalid_as(path, strings(listed), "must be empty when `clusterIP` is not specified"))
+        causes.append(fields.invalid(path, strings(listed), "must be empty when `clusterIP` is not specified"))
     for index, value in enumerate(listed):
         if value != "None" or index:
             causes += addresses.ip(f"{path}[{index}]", value)
     if len(listed) > 2:
-        causes.append(fields.invalid_as(path, strings(listed), "may only hold up to 2 values"))
+        causes.append(fields.invalid(path, strings(listed), "may only hold up to 2 values"))
     return causes
 
 
@@ -143,9 +143,9 @@ def _address_changes(spec: Object, old: Object) -> list[Cause]:
         return []
     now, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
     if before and not now:
-        return [fields.invalid_as("spec.clusterIPs[0]", strings(now), "primary clusterIP can not be unset")]
+        return [fields.invalid("spec.clusterIPs[0]", strings(now), "primary clusterIP can not be unset")]
     if before and now[0] != before[0] and now[0] == spec.get("clusterIP"):
-        return [fields.invalid_as("spec.clusterIPs[0]", strings(now), "may not change once set")]
+        return [fields.invalid("spec.clusterIPs[0]", strings(now), "may not change once set")]
     return []
 
 
