@@ -138,6 +138,46 @@ async def test_a_service_account_may_do_what_its_role_says(
     assert (await anonymous.get(SECRETS.path(namespace, "known"), headers=robot)).status == 404
 
 
+async def test_one_name_may_be_listed_and_watched_by_those_who_may_see_only_it(
+    http: Exchange, client: Client, namespace: str
+) -> None:
+    verbs = ["get", "list", "watch", "deletecollection"]
+    rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine"], "verbs": verbs}
+    everywhere = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}
+    await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "robot", "namespace": namespace}})
+    await grant(client, namespace, [everywhere, rule])
+    for name in ("mine", "other"):
+        await client.create(SECRETS, {"metadata": {"name": name, "namespace": namespace}})
+    path, robot = SECRETS.path(namespace), acting_as(f"system:serviceaccount:{namespace}:robot")
+    for selector in (
+        "metadata.name=mine",
+        "metadata.name==mine,type=Opaque",
+        f"metadata.namespace={namespace},metadata.name=mine",
+    ):
+        listed = await http.get(path, headers=robot, fieldSelector=selector)
+        assert [item["metadata"]["name"] for item in listed.body["items"]] == ["mine"], selector
+    # The first of several names counts, in the order of the alphabet.
+    assert (await http.get(path, headers=robot, fieldSelector="metadata.name=other,metadata.name=mine")).status == 200
+    async with http.watch(path, headers=robot, fieldSelector="metadata.name=mine") as events:
+        assert (await anext(events))["object"]["metadata"]["name"] == "mine"
+    for options in (
+        {},
+        {"fieldSelector": "metadata.name=other"},
+        {"fieldSelector": "metadata.name!=mine"},
+        {"fieldSelector": "type=Opaque"},
+        {"fieldSelector": "metadata.name=yours,metadata.name=mine-not"},
+        {"fieldSelector": "metadata.name=a/b"},
+        {"fieldSelector": "metadata.name"},
+        {"fieldSelector": "metadata.name=mine", "labelSelector": "!!"},
+        {"fieldSelector": "metadata.name=mine", "limit": "many"},
+    ):
+        assert (await http.get(path, headers=robot, **options)).status == 403, options
+        assert (await http.get(path, headers=robot, watch="1", **options)).status == 403, options
+    # Deleting is by the collection, whatever is selected.
+    deleted = await http.send("DELETE", path, headers=robot, fieldSelector="metadata.name=mine")
+    assert deleted.status == 403
+
+
 async def test_a_refusal_says_what_was_asked_for(anonymous: Exchange, robot: Mapping[str, str], namespace: str) -> None:
     path = CONFIG_MAPS.path(namespace)
     for method, target, body in (

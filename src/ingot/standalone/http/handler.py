@@ -48,9 +48,10 @@ class Handler:
             self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
             return await self._documents.answer(request)
         verb = found.verb(request.method, flag(request.query, "watch"))
-        wanted = Attributes(
-            verb, found.group, found.version, found.plural, found.subresource, found.namespace, found.name
-        )
+        name = found.name
+        if not name and verb in ("list", "watch") and not found.watched:
+            name = targets.selected_name(request.query)
+        wanted = Attributes(verb, found.group, found.version, found.plural, found.subresource, found.namespace, name)
         self._authorizer.check(user, wanted)
         return await self._verbs.answer(request, found, verb, user)
 

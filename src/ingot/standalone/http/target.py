@@ -1,8 +1,14 @@
 """What a URL path names: a resource, an object, a subresource, or none of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
+
+from ingot.api.status import ApiError
+from ingot.standalone.objects import label_selector
+from ingot.standalone.objects.call import whole
+from ingot.standalone.objects.selectors import fields
 
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
@@ -29,6 +35,24 @@ class Target:
         if method == "DELETE":
             return "delete" if self.name else "deletecollection"
         return VERBS.get(method, method.lower())
+
+
+def selected_name(query: Mapping[str, str]) -> str:
+    """The one name that a list or watch is limited to by its field selector, which RBAC takes for the object's.
+
+    "" where there is none, and where the options cannot be read: then only those who may list all are told why.
+    """
+    if "fieldSelector" not in query:
+        return ""
+    try:
+        label_selector.parse(query.get("labelSelector", ""))
+        for option in ("limit", "timeoutSeconds"):
+            whole(query.get(option, ""))
+        terms = fields(query["fieldSelector"])
+    except ApiError:
+        return ""
+    name = next((value for path, wanted, value in terms if path == "metadata.name" and wanted), "")
+    return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
 @lru_cache(maxsize=4096)

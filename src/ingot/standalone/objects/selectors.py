@@ -14,9 +14,9 @@ Predicate = Callable[[Object], bool]
 
 @lru_cache(maxsize=1024)
 def fields(text: str) -> tuple[tuple[str, bool, str], ...]:
-    """(path, wanted, value) for every term of a field selector; 400 for a text that is none."""
+    """(path, wanted, value) for every term of a field selector, sorted by their texts; 400 for a text that is none."""
     terms = []
-    for part in re.split(r"(?<!\\),", text):
+    for part in sorted(re.split(r"(?<!\\),", text)):
         if not part:
             continue
         found = re.match(r"^([^=!]*)(==|!=|=)(.*)$", part)

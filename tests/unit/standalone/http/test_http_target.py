@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingot.standalone.http.target import Target, parse
+from ingot.standalone.http.target import Target, parse, selected_name
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,22 @@ def test_verbs(method: str, name: str, watch: bool, verb: str) -> None:
 
 def test_the_old_path_of_a_watch_says_its_verb() -> None:
     assert Target("", "v1", "pods", "a", "b", watched=True).verb("GET", False) == "watch"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ({}, ""),
+        ({"fieldSelector": "metadata.name=a"}, "a"),
+        ({"fieldSelector": "metadata.name==a,metadata.namespace=b"}, "a"),
+        ({"fieldSelector": "metadata.name=b,metadata.name=a"}, "a"),
+        ({"fieldSelector": "metadata.name!=a"}, ""),
+        ({"fieldSelector": "metadata.name=.."}, ""),
+        ({"fieldSelector": "metadata.name=a/b"}, ""),
+        ({"fieldSelector": "metadata.name"}, ""),
+        ({"fieldSelector": "metadata.name=a", "labelSelector": "!!"}, ""),
+        ({"fieldSelector": "metadata.name=a", "timeoutSeconds": "long"}, ""),
+    ],
+)
+def test_the_name_that_a_field_selector_asks_for(query: dict[str, str], name: str) -> None:
+    assert selected_name(query) == name
