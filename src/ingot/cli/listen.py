@@ -29,3 +29,8 @@ def listen_option(default: str, *, everywhere: bool = False) -> Callable[[Any], 
         callback=parse,
         help=f"{where}, no address means all of them." if everywhere else f"{where}.",
     )
+
+
+def taken(host: str, port: int) -> str:
+    """What is wrong and what to do where another program listens already."""
+    return f"{host}:{port} is taken by another program; choose another with --listen, or port 0 for a free one"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.cli.directory import directory_option
-from ingot.cli.listen import listen_option
+from ingot.cli.listen import listen_option, taken
 
 if TYPE_CHECKING:
     from ingot.standalone.process import DirectoryLock
@@ -101,7 +101,7 @@ def _serve(lock: "DirectoryLock", host: str, port: int, ready: Callable[[str], N
 
 def _why(error: OSError, host: str, port: int, directory: Path) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"{host}:{port} is taken by another program; choose another with --listen, or port 0 for a free one"
+        return taken(host, port)
     if error.errno in (errno.EADDRNOTAVAIL, errno.EACCES) and error.filename is None:
         return f"cannot listen on {host}:{port}: {os.strerror(error.errno)}; choose another with --listen"
     return f"cannot serve {directory}: {error}; mend that or choose another directory with --dir"

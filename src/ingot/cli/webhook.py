@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ingot.cli.listen import listen_option
+from ingot.cli.listen import listen_option, taken
 
 if TYPE_CHECKING:
     from ingot.kube.webhook import WebhookServer
@@ -85,5 +85,5 @@ def _server(certificate: Path, key: Path, host: str, port: int) -> "WebhookServe
 
 def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"{host}:{port} is taken by another program; choose another with --listen, or port 0 for a free one"
+        return taken(host, port)
     return f"cannot listen on {host}:{port}: {error.strerror or error}; choose another with --listen"

@@ -8,13 +8,15 @@ Every function returns its result without changing its arguments. Results share 
 change a set in place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from ingot.standalone.patch import pathelement
 
 FieldSet: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str, ...]
+# What is left of a node when another is taken away: itself when that is all, None when it is nothing.
+_Without: TypeAlias = Callable[[FieldSet, FieldSet], FieldSet | None]
 
 
 def of(*paths: Path) -> FieldSet:
@@ -77,20 +79,26 @@ def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
 def _meet(left: FieldSet, right: FieldSet) -> FieldSet | None:
     if not left or not right:
         return {} if _is_member(left) and _is_member(right) else None
-    out = intersection(left, right)
-    if not out:
-        return None
-    return {} if len(out) == 1 and "." in out else out
+    return _canonical(intersection(left, right))
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
     """The paths in `left` that are not in `right`; `left` itself when there is no other."""
+    return _subtract(left, right, _without)
+
+
+def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
+    """The paths in `left` that neither are in `right` nor lie below a path in `right`."""
+    return _subtract(left, right, _without_below)
+
+
+def _subtract(left: FieldSet, right: FieldSet, without: _Without) -> FieldSet:
     out = left
     for step, node in right.items():
         mine = left.get(step)
         if mine is None:
             continue
-        rest = _without(mine, node)
+        rest = without(mine, node)
         if rest is mine:
             continue
         if out is left:
@@ -105,43 +113,25 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
 def _without(left: FieldSet, right: FieldSet) -> FieldSet | None:
     if not left:
         return None if _is_member(right) else left
-    if not right:
-        rest = {step: node for step, node in left.items() if step != "."} if "." in left else left
+    if right:
+        rest = _subtract(left, right, _without)
     else:
-        rest = difference(left, right)
-    if rest is left:
-        return left
-    if not rest:
-        return None
-    return {} if len(rest) == 1 and "." in rest else rest
-
-
-def recursive_difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The paths in `left` that neither are in `right` nor lie below a path in `right`."""
-    out = left
-    for step, node in right.items():
-        mine = left.get(step)
-        if mine is None:
-            continue
-        rest = None if _is_member(node) else _without_below(mine, node)
-        if rest is mine:
-            continue
-        if out is left:
-            out = dict(left)
-        if rest is None:
-            del out[step]
-        else:
-            out[step] = rest
-    return out
+        rest = {step: node for step, node in left.items() if step != "."} if "." in left else left
+    return left if rest is left else _canonical(rest)
 
 
 def _without_below(left: FieldSet, right: FieldSet) -> FieldSet | None:
-    rest = recursive_difference(left, right)
-    if rest is left:
-        return left
-    if not rest:
+    if _is_member(right):
         return None
-    return {} if len(rest) == 1 and "." in rest else rest
+    rest = _subtract(left, right, _without_below)
+    return left if rest is left else _canonical(rest)
+
+
+def _canonical(node: FieldSet) -> FieldSet | None:
+    """The one form of a node: None for one without paths, empty for one that holds only itself."""
+    if not node:
+        return None
+    return {} if len(node) == 1 and "." in node else node
 
 
 def leaves(group: FieldSet) -> FieldSet:

@@ -140,23 +140,20 @@ def _nearly_whole(value: float) -> bool:
 
 
 def list_faults(value: list[Any], node: Node, path: str) -> list[Fault]:
-    size, found = len(value), []
-    fewest, most = node.source.get("minItems"), node.source.get("maxItems")
-    if fewest is not None and size < fewest:
-        found.append(Fault.invalid(path, size, f"should have at least {fewest} items"))
-    if most is not None and size > most:
-        text = f"{path} in body should have at most {most} items"
-        found.append(Fault(path, text, lambda place: fields.too_many(place, size, most)))
-    return found
+    return _size_faults(len(value), node.source.get("minItems"), node.source.get("maxItems"), "items", path)
 
 
 def size_faults(value: dict[str, Any], node: Node, path: str) -> list[Fault]:
-    size, found = len(value), []
     fewest, most = node.source.get("minProperties"), node.source.get("maxProperties")
+    return _size_faults(len(value), fewest, most, "properties", path)
+
+
+def _size_faults(size: int, fewest: int | None, most: int | None, what: str, path: str) -> list[Fault]:
+    found = []
     if fewest is not None and size < fewest:
-        found.append(Fault.invalid(path, size, f"should have at least {fewest} properties"))
+        found.append(Fault.invalid(path, size, f"should have at least {fewest} {what}"))
     if most is not None and size > most:
-        text = f"{path} in body should have at most {most} properties"
+        text = f"{path} in body should have at most {most} {what}"
         found.append(Fault(path, text, lambda place: fields.too_many(place, size, most)))
     return found
 

@@ -169,6 +169,17 @@ def _bound(obj: Object, *path: str) -> object:
     return nested(obj, "status", *path) if obj["spec"].get("volumeName") else None
 
 
+ATTRIBUTES_CLASS = Column(
+    "VolumeAttributesClass",
+    lambda obj: obj["spec"].get("volumeAttributesClassName", "<unset>"),
+    description="The class of its attributes.",
+)
+VOLUME_MODE = Column(
+    "VolumeMode",
+    lambda obj: obj["spec"].get("volumeMode", "<unset>"),
+    priority=1,
+    description="A filesystem or a block device.",
+)
 CLAIM = define(
     "io.k8s.api.core.v1.PersistentVolumeClaim",
     "persistentvolumeclaims",
@@ -190,21 +201,11 @@ CLAIM = define(
             description="How the volume may be used.",
         ),
         Column("StorageClass", class_of, description="The class of the volume."),
-        Column(
-            "VolumeAttributesClass",
-            lambda obj: obj["spec"].get("volumeAttributesClassName", "<unset>"),
-            description="The class of its attributes.",
-        ),
+        ATTRIBUTES_CLASS,
         AGE,
-        Column(
-            "VolumeMode",
-            lambda obj: obj["spec"].get("volumeMode", "<unset>"),
-            priority=1,
-            description="A filesystem or a block device.",
-        ),
+        VOLUME_MODE,
     ),
     short_names=("pvc",),
     subresources=frozenset({"status"}),
-    selectable=("name",),
     returns_deleted=True,
 )

@@ -10,7 +10,7 @@ from ingot.standalone.builtin.kinds.service import port_or_name
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 
@@ -103,7 +103,7 @@ def _init(path: str, container: Object, spec: Object) -> list[Cause]:
     """An init container that goes on running is watched like any other; one that ends is not."""
     if container.get("restartPolicy") == "Always":
         return _watched(path, container, spec)
-    return [fields.forbidden(f"{path}.{key}", _ONLY_SIDECARS) for key in ("lifecycle", *_PROBES) if key in container]
+    return [fields.forbidden(f"{path}.{key}", _ONLY_SIDECARS) for key in ("lifecycle", *PROBES) if key in container]
 
 
 def _watched(path: str, container: Object, spec: Object) -> list[Cause]:
@@ -113,7 +113,7 @@ def _watched(path: str, container: Object, spec: Object) -> list[Cause]:
     for key, handler in (container.get("lifecycle") or {}).items():
         if key in ("postStart", "preStop"):
             causes += _handler(f"{path}.lifecycle.{key}", handler, grace)
-    for key in (key for key in _PROBES if key in container):
+    for key in (key for key in PROBES if key in container):
         causes += _probe(f"{path}.{key}", container[key], grace, key == "readinessProbe")
     return causes
 

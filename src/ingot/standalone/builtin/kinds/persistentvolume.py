@@ -8,7 +8,15 @@ from ingot.api.status import Cause
 from ingot.standalone import fields, times
 from ingot.standalone.builtin import names, resources, schemas, selectors
 from ingot.standalone.builtin.kinds import sources
-from ingot.standalone.builtin.kinds.claim import VOLUME_MODES, access_modes, class_of, phase_of, short_modes
+from ingot.standalone.builtin.kinds.claim import (
+    ATTRIBUTES_CLASS,
+    VOLUME_MODE,
+    VOLUME_MODES,
+    access_modes,
+    class_of,
+    phase_of,
+    short_modes,
+)
 from ingot.standalone.builtin.kinds.kind import AGE, define
 from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.paths import nested
@@ -155,22 +163,12 @@ VOLUME = define(
         Column("Status", phase_of, description="Available, Bound, Released or Failed."),
         Column("Claim", _claim, description="Whose it is."),
         Column("StorageClass", class_of, description="Its class."),
-        Column(
-            "VolumeAttributesClass",
-            lambda obj: obj["spec"].get("volumeAttributesClassName", "<unset>"),
-            description="The class of its attributes.",
-        ),
+        ATTRIBUTES_CLASS,
         Column("Reason", lambda obj: nested(obj, "status", "reason") or "", description="Why it failed."),
         AGE,
-        Column(
-            "VolumeMode",
-            lambda obj: obj["spec"].get("volumeMode", "<unset>"),
-            priority=1,
-            description="A filesystem or a block device.",
-        ),
+        VOLUME_MODE,
     ),
     short_names=("pv",),
     subresources=frozenset({"status"}),
-    selectable=("name",),
     returns_deleted=True,
 )

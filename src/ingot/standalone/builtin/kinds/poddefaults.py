@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from ingot.api.object import Object
 from ingot.standalone.builtin.kinds import claim, sources
+from ingot.standalone.builtin.kinds.container import PROBES
 from ingot.standalone.builtin.quantity import Quantity
 
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600
 _UNREACHABLE_SECONDS = 300
@@ -72,7 +72,7 @@ def _container(container: Object) -> None:
     container.setdefault("terminationMessagePolicy", "File")
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
-    for probe in (container[key] for key in _PROBES if key in container):
+    for probe in (container[key] for key in PROBES if key in container):
         for key, value in (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1)):
             probe.setdefault(key, value)
         probe.setdefault("failureThreshold", 3)

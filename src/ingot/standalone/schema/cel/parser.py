@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from ingot.standalone.goprint import INT64
 from ingot.standalone.schema.cel import macros
 from ingot.standalone.schema.cel.faults import CompileError, Issue
 from ingot.standalone.schema.cel.lexer import Token, tokens
@@ -11,7 +12,6 @@ from ingot.standalone.schema.cel.types import BOOL, INT, NULL
 
 _RELATIONS = ("<", "<=", ">=", ">", "==", "!=", "in")
 _CONSTANTS = {"true": (True, BOOL), "false": (False, BOOL), "null": (None, NULL)}
-_LARGEST = 2**63 - 1
 
 
 def parse(source: str) -> Expr:
@@ -156,7 +156,7 @@ class _Parser:
         token = self.next
         if token.kind == "literal":
             self.take()
-            if token.type == INT and token.value > _LARGEST:
+            if token.type == INT and token.value > INT64[-1]:
                 raise self.fault(token.at, "invalid int literal")
             return Constant(token.at, token.value, token.type or INT)
         if self.found("("):
