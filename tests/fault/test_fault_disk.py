@@ -76,7 +76,7 @@ def test_a_damaged_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
     ended = refused(tmp_path / "data")
     assert ended.returncode == 1
     assert "is damaged" in ended.stderr
-    assert "Restore the file from a backup" in ended.stderr
+    assert "restore the file from a backup" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert database.read_bytes() == damaged
 

@@ -57,7 +57,7 @@ async def test_a_finalizer_that_was_acknowledged_holds_against_a_collection_that
         await client.create(CONFIG_MAPS, config_map(name, "held"))
         finalizer = {"metadata": {"finalizers": ["example.io/hold"]}}
         patching = client.patch(CONFIG_MAPS, name, finalizer, "default", kind=Patch.MERGE)
-        patched, _ = await asyncio.gather(attempt(patching), delete_all(client, "held"))
+        _, patched = await asyncio.gather(delete_all(client, "held"), attempt(patching))
         if patched and "deletionTimestamp" not in patched["metadata"]:
             held += 1
             kept = await client.get(CONFIG_MAPS, name, "default")

@@ -81,7 +81,7 @@ def _serve(lock: "DirectoryLock", host: str, port: int, ready: Callable[[str], N
     from ingot.standalone.access.pki import PkiError
     from ingot.standalone.daemon import run
     from ingot.standalone.server import Server
-    from ingot.standalone.store.database import DatabaseDamagedError, DatabaseFullError
+    from ingot.standalone.store.faults import DatabaseError
 
     def started(address: str) -> None:
         lock.publish(address)
@@ -90,7 +90,7 @@ def _serve(lock: "DirectoryLock", host: str, port: int, ready: Callable[[str], N
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         run(Server(lock.directory, host, port), started)
-    except (PkiError, DatabaseDamagedError, DatabaseFullError) as error:
+    except (PkiError, DatabaseError) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(_why(error, host, port, lock.directory)) from error

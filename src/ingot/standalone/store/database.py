@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from ingot.standalone.store.faults import DatabaseDamagedError, DatabaseError, fault_of
+
 T = TypeVar("T")
 
 FORMAT = 1
+# Only a stray program can hold the file; whoever runs the server is told rather than kept waiting.
+PATIENCE_SECONDS = 2.0
 # SQLite takes at most 32,766 bound values in a statement; a row of ours has six.
 ROWS_PER_STATEMENT = 1000
 
@@ -25,23 +29,6 @@ CREATE TABLE IF NOT EXISTS fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) W
 """
 
 Key = tuple[str, str, str]
-
-
-class DatabaseDamagedError(Exception):
-    """The file is not a sound database of ours. `path` is left as it was found."""
-
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(
-            f"the database {path} is damaged ({why}); nothing was changed. Restore the file from a backup, or move "
-            "it away together with its -wal and -shm files to start empty; `sqlite3 FILE .recover` can save what is "
-            "readable"
-        )
-        self.path = path
-        self.why = why
-
-
-class DatabaseFullError(Exception):
-    """The disk or the file's limit is full; the batch was rolled back and can be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +50,12 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._connection = sqlite3.connect(
+                path, timeout=PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+            )
             self._prepare()
-        except sqlite3.DatabaseError as error:
-            if _is_full(error):
-                raise DatabaseFullError(f"no space left to open {path}: {error}") from error
-            raise DatabaseDamagedError(path, str(error)) from error
+        except sqlite3.Error as error:
+            raise fault_of(error, path) from error
         path.chmod(0o600)
 
     def _prepare(self) -> None:
@@ -83,7 +70,8 @@ class Database:
         run("INSERT INTO fact VALUES ('format', ?) ON CONFLICT DO NOTHING", (FORMAT,))
         found = self.fact("format")
         if found != FORMAT:
-            raise DatabaseDamagedError(self.path, f"format {found}, this program knows format {FORMAT}")
+            why = f"the database {self.path} has format {found}, and this program knows format {FORMAT}"
+            raise DatabaseError(self.path, why, "use the release of Ingot that wrote it, or a newer one")
 
     def fact(self, name: str) -> int:
         row = self._connection.execute("SELECT value FROM fact WHERE name = ?", (name,)).fetchone()
@@ -113,9 +101,7 @@ class Database:
             run("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
-            if _is_full(error):
-                raise DatabaseFullError(f"no space left to write {self.path}: free some, then try again") from error
-            raise
+            raise fault_of(error, self.path) from error
 
     def _roll_back(self) -> None:
         if self._connection.in_transaction:
@@ -123,12 +109,6 @@ class Database:
 
     def close(self) -> None:
         self._connection.close()
-
-
-def _is_full(error: sqlite3.Error) -> bool:
-    # A full disk shows as SQLITE_FULL, or as SQLITE_IOERR where the WAL's index could not grow.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def _marks(rows: int, width: int) -> str:

@@ -9,7 +9,8 @@ from ingot.api.object import Object
 from ingot.api.status import ApiError, insufficient_storage, internal
 from ingot.standalone.jsontext import encode
 from ingot.standalone.store.collection import Collection
-from ingot.standalone.store.database import Database, DatabaseFullError, Key, Row
+from ingot.standalone.store.database import Database, Key, Row
+from ingot.standalone.store.faults import DatabaseFullError
 from ingot.standalone.store.history import Change, Entry, History
 from ingot.standalone.store.writer import Writer
 

@@ -10,7 +10,7 @@ import pytest
 from ingot.api.object import Object
 from ingot.api.status import ApiError
 from ingot.standalone.jsontext import decode
-from ingot.standalone.store.database import DatabaseDamagedError, DatabaseFullError
+from ingot.standalone.store.faults import DatabaseDamagedError, DatabaseError, DatabaseFullError
 from ingot.standalone.store.history import Change
 from ingot.standalone.store.store import Store
 
@@ -104,7 +104,7 @@ async def test_a_full_disk_fails_writes_on_their_way_and_heals(store: Store, mon
 
     def sometimes(*arguments: object) -> None:
         if full:
-            raise DatabaseFullError("no space left")
+            raise DatabaseFullError(store._database.path)
         commit(*arguments)  # type: ignore[arg-type]  # passed through
 
     monkeypatch.setattr(store._database, "commit", sometimes)
@@ -120,7 +120,7 @@ async def test_a_damaged_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ingot.db"
     path.write_bytes(b"this is not a database, but long enough to be taken for one" * 100)
     before = path.read_bytes()
-    with pytest.raises(DatabaseDamagedError, match="Restore the file from a backup"):
+    with pytest.raises(DatabaseDamagedError, match="restore the file from a backup"):
         Store(path)
     assert path.read_bytes() == before
 
@@ -134,7 +134,7 @@ async def test_a_damaged_page_is_refused(tmp_path: Path) -> None:
     for start in range(8192, len(damaged), 4096):
         damaged[start : start + 64] = b"\xa5" * 64
     path.write_bytes(bytes(damaged))
-    with pytest.raises(DatabaseDamagedError, match="nothing was changed"):
+    with pytest.raises(DatabaseDamagedError, match="left as it is"):
         Store(path)
 
 
@@ -144,7 +144,7 @@ async def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE fact SET value = 99 WHERE name = 'format'")
     connection.close()
-    with pytest.raises(DatabaseDamagedError, match="format 99"):
+    with pytest.raises(DatabaseError, match="format 99"):
         Store(path)
 
 
@@ -182,3 +182,15 @@ async def test_what_is_not_there_cannot_be_removed(store: Store) -> None:
         await store.remove("configmaps", "default", "a")
     await removing
     assert store.revision == 2
+
+
+async def test_a_locked_file_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ingot.db"
+    Store(path).close()
+    monkeypatch.setattr("ingot.standalone.store.database.PATIENCE_SECONDS", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(DatabaseError, match=r"in use .* end the other program") as refused:
+        Store(path)
+    assert not isinstance(refused.value, DatabaseDamagedError)
+    other.close()
