@@ -2,12 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from ingot.standalone.schema import charclass
 from ingot.standalone.schema.charclass import PERL, POSIX, Ranges, complement
-
-Dialect = Literal["rust", "python"]
 
 PERL_CLASS = re.compile(r"\\([dswDSW])")
 _CONTROL = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -24,16 +21,11 @@ class PatternError(ValueError):
         super().__init__(f"error parsing regexp: {fault}: `{expression}`")
 
 
-class UnsupportedPattern(ValueError):
-    """A valid expression that the engine asked for cannot run."""
-
-
 @dataclass(slots=True)
 class Reader:
     """A place in an expression. Every method reads what begins there, and moves beyond it."""
 
     source: str
-    dialect: Dialect
     at: int = 0
 
     def unicode_class(self) -> str:
@@ -41,8 +33,6 @@ class Reader:
         name = (match[2] or match[3]) if match else ""
         if not match or not charclass.is_unicode_class(name):
             raise PatternError("invalid character class range", match[0] if match else self.source[self.at :])
-        if self.dialect == "python":
-            raise UnsupportedPattern("Unicode classes")
         self.at = match.end()
         negative = (match[0][1] == "P") != (match[1] == "^")
         return f"\\{'P' if negative else 'p'}{{{name}}}"

@@ -1,7 +1,7 @@
 """Go's regular expressions (RE2) rewritten for another engine.
 
 A CRD's pattern is written for Go. `translate` reads it by Go's rules, with Go's error messages, and writes what
-means the same to jsonschema-rs (Rust, linear time) or to Python's `re`.
+means the same to jsonschema-rs (Rust, linear time).
 """
 
 import re
@@ -12,25 +12,28 @@ from ingot.standalone.schema import charclass
 from ingot.standalone.schema.charclass import Ranges
 from ingot.standalone.schema.goescape import (
     PERL_CLASS,
-    Dialect,
     PatternError,
     Reader,
-    UnsupportedPattern,
     perl_class,
 )
 
-__all__ = ["PatternError", "UnsupportedPattern", "translate"]
+__all__ = ["PatternError", "translate"]
 
+# Of one repetition, and of repetitions within repetitions taken together.
 _MAX_REPEAT = 1000
+_MAX_DEPTH = 1000
 _ZERO_WIDTH = {"A": "^", "z": "$", "b": r"\b", "B": r"\B"}
 _FLAGS = {"i": "fold", "m": "multiline", "s": "dot_all", "U": "ungreedy"}
 _REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _NAMED_GROUP = re.compile(r"\(\?P?<([^>]*)>")
 
 
-def translate(source: str, dialect: Dialect) -> str:
-    """Raises PatternError when Go would refuse the expression, UnsupportedPattern when only the engine does."""
-    return _Translation(source, dialect).run()
+def translate(source: str) -> str | None:
+    """The expression for jsonschema-rs, None when that has no word for a part of it.
+
+    Raises PatternError when Go would refuse the expression.
+    """
+    return _Translation(source).run()
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,13 +48,17 @@ class _Mode:
 class _Translation(Reader):
     out: list[str] = field(default_factory=list)
     mode: _Mode = field(default_factory=_Mode)
-    # For each open group the mode to return to.
-    groups: list[_Mode] = field(default_factory=list)
+    # For each open group the mode to return to, and how often the most repeated part before it is repeated.
+    groups: list[tuple[_Mode, int]] = field(default_factory=list)
+    # How often the most repeated part is repeated: of the group that is open, and of the operand just read.
+    most: int = 1
+    times: int = 1
     repeatable: bool = False
     # Where the repetition operator just read began, to show a second one with it.
     repeated_at: int | None = None
+    sayable: bool = True
 
-    def run(self) -> str:
+    def run(self) -> str | None:
         while self.at < len(self.source):
             step = _STEPS.get(self.source[self.at])
             if step:
@@ -61,11 +68,11 @@ class _Translation(Reader):
                 self.operand(self.literal(ord(self.source[self.at - 1])))
         if self.groups:
             raise PatternError("missing closing )", self.source)
-        return "".join(self.out)
+        return "".join(self.out) if self.sayable else None
 
-    def operand(self, text: str) -> None:
+    def operand(self, text: str, times: int = 1) -> None:
         self.out.append(text)
-        self.repeatable, self.repeated_at = True, None
+        self.repeatable, self.repeated_at, self.times = True, None, times
 
     def punctuation(self, text: str) -> None:
         self.out.append(text)
@@ -77,7 +84,9 @@ class _Translation(Reader):
         return charclass.literal(code)
 
     def open_group(self) -> None:
-        self.groups.append(self.mode)
+        self.groups.append((self.mode, self.most))
+        if len(self.groups) >= _MAX_DEPTH:
+            raise PatternError("expression nests too deeply", self.source)
         named = _NAMED_GROUP.match(self.source, self.at)
         if named and not re.fullmatch(r"\w+", named[1], re.ASCII):
             raise PatternError("invalid named capture", named[0])
@@ -88,6 +97,7 @@ class _Translation(Reader):
             return
         else:
             self.at += 1
+        self.most = 1
         self.punctuation("(?:")
 
     def open_flags(self) -> None:
@@ -102,9 +112,12 @@ class _Translation(Reader):
             self.mode = replace(self.mode, **{_FLAGS[name]: False})
         self.at = match.end()
         if match[3] == ")":
+            # A repetition that follows is one of what stands before the flags.
             self.groups.pop()
-            self.punctuation("")
+            self.sayable = self.sayable and self.repeated_at is None
+            self.repeated_at = None
         else:
+            self.most = 1
             self.punctuation("(?:")
 
     def refuse_flags(self) -> None:
@@ -115,9 +128,11 @@ class _Translation(Reader):
     def close_group(self) -> None:
         if not self.groups:
             raise PatternError("unexpected )", self.source)
-        self.mode = self.groups.pop()
+        times = self.most
+        self.mode, before = self.groups.pop()
+        self.most = max(before, times)
         self.at += 1
-        self.operand(")")
+        self.operand(")", times)
 
     def bar(self) -> None:
         self.at += 1
@@ -126,16 +141,7 @@ class _Translation(Reader):
     def anchor(self) -> None:
         sign = self.source[self.at]
         self.at += 1
-        if not self.mode.multiline:
-            self.operand("^" if sign == "^" else self.text_end())
-        elif self.dialect == "python":
-            self.operand(f"(?m:{sign})")
-        else:
-            raise UnsupportedPattern("multi-line anchors")
-
-    def text_end(self) -> str:
-        # Python's $ also matches before a last newline.
-        return "$" if self.dialect == "rust" else r"\Z"
+        self.operand(f"(?m:{sign})" if self.mode.multiline else sign)
 
     def dot(self) -> None:
         self.at += 1
@@ -156,15 +162,19 @@ class _Translation(Reader):
         begin, self.at = self.at, match.end()
         if low > high or high > _MAX_REPEAT:
             raise PatternError("invalid repeat count", match[0])
-        self.repeat(begin, match[0])
+        self.repeat(begin, match[0], high if match[3] or not match[2] else low)
 
-    def repeat(self, begin: int, operator: str) -> None:
+    def repeat(self, begin: int, operator: str, times: int = 1) -> None:
         lazy = self.source.startswith("?", self.at)
         self.at += lazy
         if self.repeated_at is not None:
             raise PatternError("invalid nested repetition operator", self.source[self.repeated_at : self.at])
         if not self.repeatable:
             raise PatternError("missing argument to repetition operator", self.source[begin : self.at])
+        self.times *= max(times, 1)
+        if self.times > _MAX_REPEAT:
+            raise PatternError("invalid repeat count", self.source[begin : self.at])
+        self.most = max(self.most, self.times)
         self.out.append(operator + ("?" if lazy != self.mode.ungreedy else ""))
         self.repeated_at = begin
 
@@ -180,7 +190,9 @@ class _Translation(Reader):
             self.quoted()
         elif following and following in _ZERO_WIDTH:
             self.at += 2
-            self.operand(self.text_end() if following == "z" else _ZERO_WIDTH[following])
+            # Rust's words are Unicode's, Go's are ASCII's.
+            self.sayable = self.sayable and following not in "bB"
+            self.operand(_ZERO_WIDTH[following])
         else:
             self.operand(self.literal(self.escaped_code()))
 

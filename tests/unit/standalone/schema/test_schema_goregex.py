@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from ingot.standalone.schema.goregex import PatternError, translate
+from ingot.standalone.schema.goregex import PatternError
 from ingot.standalone.schema.patterns import pattern
 
 TEXTS = ["", "a", "A", "b", "ab", "aab", "5", "a\n", "é", "foo", "a foo b", "x{", "-", ".", "abc", "\n", " ", "/x", "]"]
@@ -37,6 +37,8 @@ TEXTS = ["", "a", "A", "b", "ab", "aab", "5", "a\n", "é", "foo", "a foo b", "x{
         (r"^[^\d\s]$", ["a", "A", "b", "é", "-", ".", "]"]),
         (r"^\S\D\W?$", ["ab", "a\n", "x{", "/x"]),
         (r"\bfoo\b", ["foo", "a foo b"]),
+        (r"^\B.$", ["é", "-", ".", " ", "]"]),
+        ("^a(?i){2}B$", ["aab"]),
         (r"(?m)^$", ["", "a\n", "\n"]),
         (r"^[à-ü]$", ["é"]),
         (r"^\/x", ["/x"]),
@@ -64,6 +66,9 @@ def test_an_expression_matches_what_go_matches(expression: str, matching: list[s
         ("a+*", "invalid nested repetition operator: `+*`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),
         ("x{2,1}", "invalid repeat count: `{2,1}`"),
+        ("((a{1,100}){1,100}){1,100}", "invalid repeat count: `{1,100}`"),
+        ("(?:xa{11}b){91,}?", "invalid repeat count: `{91,}?`"),
+        ("(?:(?i:a{2})*|b){501}", "invalid repeat count: `{501}`"),
         ("[a", "missing closing ]: `[a`"),
         ("[z-a]", "invalid character class range: `z-a`"),
         ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
@@ -87,11 +92,31 @@ def test_a_match_takes_no_longer_than_the_text_is_long() -> None:
     assert time.monotonic() - started < 1
 
 
-def test_a_search_gives_the_text_that_matched() -> None:
-    found = pattern(r"(?i)[a-c]+$").python().search("xxABC")
-    assert found is not None
-    assert found[0] == "ABC"
-    assert translate("a$", "python") == r"a\Z"
+def test_no_search_takes_longer_than_the_text_is_long() -> None:
+    text = "a" * 100_000 + "!"
+    started = time.monotonic()
+    assert not pattern("(?m)^(a+)+$").matches(text)
+    assert list(pattern("^(a+)+$").find_all(text)) == []
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "found"),
+    [
+        ("(?i)[a-c]+$", "xxABC", ["ABC"]),
+        ("x*", "abxd", ["", "", "x", ""]),
+        (r"\pL+", "né 5 ab", ["né", "ab"]),
+        ("(?m)^a$", "a\nb\na", ["a", "a"]),
+        ("a$", "a\n", []),
+    ],
+)
+def test_a_search_gives_the_texts_that_match(expression: str, text: str, found: list[str]) -> None:
+    assert list(pattern(expression).find_all(text)) == found
+
+
+@pytest.mark.parametrize("expression", ["(a{1,31}){1,32}", "(a{10}|b{100}){10}", "a{1000}b{1000}", "((a{0}){1000}){1}"])
+def test_repetitions_within_repetitions_count_together(expression: str) -> None:
+    pattern(expression)
 
 
 def test_nesting_has_an_end() -> None:

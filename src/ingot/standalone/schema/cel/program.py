@@ -26,7 +26,7 @@ from ingot.standalone.schema.cel.syntax import (
 from ingot.standalone.schema.cel.types import Type
 from ingot.standalone.schema.cel.values import MISSING, NONE, Optional, UInt, kind_of
 from ingot.standalone.schema.cel.views import MapView, find
-from ingot.standalone.schema.goregex import PatternError, UnsupportedPattern
+from ingot.standalone.schema.goregex import PatternError
 from ingot.standalone.schema.node import Node
 from ingot.standalone.schema.patterns import pattern
 
@@ -100,8 +100,8 @@ def _check_searches(expr: Expr) -> None:
         _check_searches(part)
     if isinstance(expr, Call) and expr.function in ("find", "findAll") and isinstance(expr.args[0], Constant):
         try:
-            pattern(expr.args[0].value).python()
-        except (PatternError, UnsupportedPattern) as error:
+            pattern(expr.args[0].value).check_search()
+        except PatternError as error:
             raise ProgramError(str(error)) from None
 
 

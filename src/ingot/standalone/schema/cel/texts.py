@@ -1,8 +1,7 @@
 """Functions of texts and of lists."""
 
-import re
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, pairwise
 from typing import Any
 
 from ingot.standalone.schema.cel import operators
@@ -11,7 +10,7 @@ from ingot.standalone.schema.cel.faults import CelError, no_overload
 from ingot.standalone.schema.cel.formatting import format_text
 from ingot.standalone.schema.cel.times import SECOND, Duration, Timestamp
 from ingot.standalone.schema.cel.values import UInt, kind_of
-from ingot.standalone.schema.goregex import PatternError, UnsupportedPattern
+from ingot.standalone.schema.goregex import PatternError
 from ingot.standalone.schema.patterns import pattern
 
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
@@ -30,25 +29,19 @@ def matches(text: str, expression: str) -> bool:
         raise CelError(str(error)) from None
 
 
-def _searcher(expression: str) -> re.Pattern[str]:
+def _found(text: str, expression: str) -> Iterator[str]:
     try:
-        return pattern(expression).python()
-    except (PatternError, UnsupportedPattern) as error:
+        yield from pattern(expression).find_all(text)
+    except PatternError as error:
         raise CelError(f"Illegal regex: {error}") from None
 
 
 def find(text: str, expression: str) -> str:
-    match = _searcher(expression).search(text)
-    return match[0] if match else ""
+    return next(_found(text, expression), "")
 
 
 def find_all(text: str, expression: str, limit: int = -1) -> list[str]:
-    found: list[str] = []
-    for match in _searcher(expression).finditer(text):
-        if 0 <= limit <= len(found):
-            break
-        found.append(match[0])
-    return found
+    return list(islice(_found(text, expression), None if limit < 0 else limit))
 
 
 def _in_range(position: int, text: str) -> int:
