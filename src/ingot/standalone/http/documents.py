@@ -1,4 +1,4 @@
-"""Paths that are not objects: health, version, discovery, OpenAPI and metrics."""
+"""Paths that are not objects: health, version, discovery and OpenAPI."""
 
 from collections.abc import Callable
 
@@ -23,10 +23,11 @@ class Documents:
         self._openapi = OpenApi([])
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method not in ("GET", "HEAD"):
-            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
         path = request.path.rstrip("/") or "/"
-        return self._health.answer(path, request.query) or self._described(path, request)
+        health = self._health.answer(path, request.query) if request.method in ("GET", "HEAD") else None
+        if health is None and request.method != "GET":
+            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        return health or self._described(path, request)
 
     def _described(self, path: str, request: web.BaseRequest) -> web.StreamResponse:
         self._refresh()

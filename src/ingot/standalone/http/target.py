@@ -30,7 +30,7 @@ class Target:
         """The request's verb in RBAC's words."""
         if self.watched:
             return "watch"
-        if method in ("GET", "HEAD"):
+        if method == "GET":
             return "get" if self.name else "watch" if watch else "list"
         if method == "DELETE":
             return "delete" if self.name else "deletecollection"

@@ -119,4 +119,6 @@ def check(call: Call, obj: Object, old: Object | None) -> None:
     definition = call.served.definition
     causes = call.served.check(obj, old, call.subresource)
     if causes:
-        raise invalid(definition.group, definition.kind, name_of(obj), causes)
+        # Where two groups serve one collection, it is told by the name of that.
+        group = (definition.storage_key or definition.key).partition(".")[2]
+        raise invalid(group, definition.kind, name_of(obj), causes)

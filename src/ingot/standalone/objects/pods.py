@@ -1,7 +1,7 @@
 """The subresources of a Pod that act: binding puts it on a node, eviction takes it off."""
 
 from ingot.api.object import Object, name_of
-from ingot.api.status import bad_request, conflict, invalid
+from ingot.api.status import ApiError, bad_request, conflict
 from ingot.standalone import fields
 from ingot.standalone.objects import deleter, deletion, updater
 from ingot.standalone.objects.call import Call
@@ -25,10 +25,9 @@ async def _bind(world: World, call: Call, given: Object) -> None:
     target = given.get("target") or {}
     node = target.get("name", "")
     if not node:
-        raise invalid("", "Binding", call.name, [fields.required("target.name")])
+        raise ApiError(500, "", str(fields.required("target.name")))
     if target.get("kind") not in (None, "", "Node"):
-        cause = fields.not_supported("target.kind", target["kind"], ("Node", "<empty>"))
-        raise invalid("", "Binding", call.name, [cause])
+        raise ApiError(500, "", str(fields.not_supported("target.kind", target["kind"], ("Node", "<empty>"))))
 
     def make(pod: Object) -> Object:
         if "deletionTimestamp" in pod["metadata"]:
@@ -44,7 +43,8 @@ async def _bind(world: World, call: Call, given: Object) -> None:
         _scheduled(pod, call.timestamp)
         return pod
 
-    await updater.change(world, call, make)
+    # The node is nobody's field: who binds a pod does not manage it.
+    await updater.change(world, call, make, apply=True)
 
 
 def _scheduled(pod: Object, now: str) -> None:

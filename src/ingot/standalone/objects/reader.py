@@ -50,9 +50,16 @@ def select(call: Call) -> Predicate | None:
     query, definition = call.query, call.served.definition
     field_text = query.get("fieldSelector", "")
     for path, _, _ in fields(field_text):
-        if path not in ALWAYS_SELECTABLE and path not in definition.selectable:
+        if not _is_selectable(definition, path):
             raise bad_request(_unsupported(definition, path))
     return predicate(query.get("labelSelector", ""), field_text, definition.selected)
+
+
+def _is_selectable(definition: Definition, path: str) -> bool:
+    if path == "metadata.namespace" and not definition.namespaced:
+        # Kinds that name their fields do not name this one; all others take it, and find nothing.
+        return not (definition.custom or definition.selectable)
+    return path in ALWAYS_SELECTABLE or path in definition.selectable
 
 
 def _unsupported(definition: Definition, path: str) -> str:

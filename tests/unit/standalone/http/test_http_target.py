@@ -43,7 +43,7 @@ def test_paths_that_name_no_resource(path: str) -> None:
         ("GET", "", False, "list"),
         ("GET", "", True, "watch"),
         ("GET", "a", True, "get"),
-        ("HEAD", "a", False, "get"),
+        ("HEAD", "a", False, "head"),
         ("POST", "", False, "create"),
         ("PUT", "a", False, "update"),
         ("PATCH", "a", False, "patch"),

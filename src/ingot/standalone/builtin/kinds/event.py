@@ -32,12 +32,16 @@ _NOTE = 1024
 def to_core(obj: Object) -> Object:
     """An event of events.k8s.io as one of the core group: a new dictionary on top."""
     made = {_NAMES.get(key, key): value for key, value in obj.items()}
-    return {**made, "apiVersion": "v1"}
+    return {"reportingComponent": "", "reportingInstance": "", **made, "apiVersion": "v1"}
 
 
 def from_core(obj: Object) -> Object:
     """An event of the core group as one of events.k8s.io: a new dictionary on top."""
     made = {_OLD_NAMES.get(key, key): value for key, value in obj.items()}
+    for key in ("reportingController", "reportingInstance"):
+        # Only the core group writes them where nobody has said who reports.
+        if not made.get(key):
+            made.pop(key, None)
     return {**made, "apiVersion": f"{NEW_GROUP}/v1"}
 
 

@@ -41,6 +41,6 @@ NAMESPACE = define(
     short_names=("ns",),
     verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
     subresources=frozenset({"status", "finalize"}),
-    selectable=("name", "status.phase"),
+    selectable=("status.phase",),
     returns_deleted=True,
 )
