@@ -21,6 +21,9 @@ DIFFERENCES: dict[str, str] = {
     "http_forms/answers_come_as_protobuf": (
         "Protobuf is read but not written: a client that prefers it, as Go's do, takes JSON as well."
     ),
+    "http_kinds/a_secret_may_hold_a_token_of_an_account": (
+        "Tokens that never expire are not made: `kubectl create token` gives one for as long as it is asked for."
+    ),
     "kubectl_get/describe_tells_what_a_namespace_may_hold": (
         "ResourceQuota and LimitRange are not served: nothing on one machine would enforce them."
     ),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
-from wire.customs import SPEC, definition, gadget, gadgets, group_of, served, shared, version
+from wire.customs import SPEC, answers, definition, gadget, gadgets, group_of, served, shared, version
 from wire.kinds import CRDS
 from wire.talker import Conversation, refused
 
@@ -151,6 +151,34 @@ async def test_versions_without_conversion_are_one_object(case: Conversation, cl
     patched = await case.patch(first, "one", {"spec": {"size": 6}})
     assert patched["metadata"]["generation"] == 2
     assert [item["apiVersion"] for item in await case.list(second)] == [second.api_version]
+
+
+async def test_the_storage_version_can_be_changed(case: Conversation, client: Client) -> None:
+    first = await served(client, case.namespace)
+    name, second = f"gadgets.{first.group}", gadgets(first.group, "v2")
+    made = await case.create(first, gadget(first, "old"))
+    for versions, stored in (
+        ([version("v1"), version("v2", storage=False)], ["v1"]),
+        ([version("v1", storage=False), version("v2")], ["v1", "v2"]),
+        ([version("v1", storage=False), version("v2")], ["v1", "v2"]),
+    ):
+        crd = await case.patch(CRDS, name, {"spec": {"versions": versions}})
+        assert crd["status"]["storedVersions"] == stored
+    await answers(client, second)
+    assert (await case.get(second, "old"))["spec"] == made["spec"]
+    assert (await case.get(first, "old"))["spec"] == made["spec"]
+    await case.create(second, gadget(second, "new"))
+    assert await case.names(first) == ["new", "old"]
+    assert (await case.patch(second, "old", {"spec": {"size": 4}}))["spec"]["size"] == 4
+    with refused("Invalid", 'Invalid value: []string{"v1"}: must have the storage version v2'):
+        await case.patch(CRDS, name, {"status": {"storedVersions": ["v1"]}}, subresource="status")
+    with refused("Invalid", "must appear in spec.versions"):
+        await case.patch(CRDS, name, {"spec": {"versions": [version("v2")]}})
+    crd = await case.patch(CRDS, name, {"status": {"storedVersions": ["v2"]}}, subresource="status")
+    assert crd["status"]["storedVersions"] == ["v2"]
+    crd = await case.patch(CRDS, name, {"spec": {"versions": [version("v2")]}})
+    assert crd["status"]["storedVersions"] == ["v2"]
+    assert await case.names(second) == ["new", "old"]
 
 
 async def test_rules_judge_values_and_changes(case: Conversation, client: Client) -> None:
