@@ -104,6 +104,7 @@ def _prepare(call: Call, new: Object, old: Object) -> Object:
         new = _only_status(new, old, definition.custom)
     elif "status" in definition.subresources and call.subresource != "binding":
         _keep(new, old, "status")
+        definition.settle(new)
     if definition.key == "namespaces" and call.subresource != "finalize":
         # Only the subresource may let a namespace go.
         _keep(new, old, "spec")

@@ -87,6 +87,10 @@ class Definition:
     ephemeral: bool = False
     default: Callable[[Object], None] = nothing
     validate: Callable[[Object, Object | None], list[Cause]] = no_causes
+    # What a change of the status alone must satisfy, where that is less.
+    validate_status: Callable[[Object, Object | None], list[Cause]] | None = None
+    # What a change of anything but the status makes of it; the status itself is shared with the object before.
+    settle: Callable[[Object], None] = nothing
     # What metadata.generation is at creation, and whether it counts changes: of Kubernetes' kinds some do the one, some
     # the other; custom resources do both.
     first_generation: int = 0

@@ -98,7 +98,9 @@ class Served:
         """Everything that is wrong with an object of this version; `old` is None on create."""
         definition = self.definition
         if not definition.custom:
-            return definition.validate(new, old)
+            status_only = subresource == "status" and old is not None
+            judge = (definition.validate_status if status_only else None) or definition.validate
+            return judge(new, old)
         causes = meta.validate(new, old, definition.namespaced, kubernetes=False)
         if subresource == "status" and old is not None:
             causes += self.schema.check_status(new, old)

@@ -8,11 +8,19 @@ from ingot.api.object import Object, split_api_version
 from ingot.api.status import Cause
 from ingot.standalone.builtin import schemas
 from ingot.standalone.resources.definition import Column, Definition, Scale, Version
-from ingot.standalone.schema.crd_checks import check_crd
+from ingot.standalone.schema.crd_checks import check_crd, check_crd_status
 from ingot.standalone.schema.crd_names import established, terminating
 from ingot.standalone.schema.scaling import scale_causes
 
-__all__ = ["check_crd", "default_crd", "definition_of", "established", "terminating"]
+__all__ = [
+    "check_crd",
+    "check_crd_status",
+    "default_crd",
+    "definition_of",
+    "established",
+    "note_stored_version",
+    "terminating",
+]
 
 # Discovery lists them in this order for custom resources.
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -34,8 +42,20 @@ def default_crd(crd: Object) -> None:
         service.setdefault("port", 443)
     status = crd.setdefault("status", {})
     if not status.get("storedVersions"):
-        stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
-        status["storedVersions"] = stored[:1]
+        status["storedVersions"] = _storage_version(spec)
+
+
+def note_stored_version(crd: Object) -> None:
+    """Adds the version that objects are stored in from now on to those that they may be stored in."""
+    status = crd.get("status") or {}
+    stored = status.get("storedVersions") or []
+    added = [name for name in _storage_version(crd["spec"]) if name not in stored]
+    if added:
+        crd["status"] = {**status, "storedVersions": stored + added}
+
+
+def _storage_version(spec: Object) -> list[str]:
+    return [version["name"] for version in spec.get("versions") or () if version.get("storage")][:1]
 
 
 def definition_of(crd: Object) -> Definition:

@@ -222,3 +222,16 @@ def test_a_definition_on_its_way_out_keeps_the_time_at_which_it_began() -> None:
     going = status["conditions"][-1]
     assert (going["status"], going["reason"], going["message"]) == ("True", "InstanceDeletionInProgress", "now")
     assert going["lastTransitionTime"] == crd["status"]["conditions"][-1]["lastTransitionTime"]
+
+
+def test_a_new_storage_version_joins_the_stored_ones() -> None:
+    crd = crd_of()
+    before = crd["status"]
+    (first,) = crd["spec"]["versions"]
+    crd["spec"]["versions"] = [{**first, "storage": False}, {**first, "name": "v2"}]
+    custom.note_stored_version(crd)
+    assert crd["status"]["storedVersions"] == [first["name"], "v2"]
+    assert before["storedVersions"] == [first["name"]]
+    kept = crd["status"]
+    custom.note_stored_version(crd)
+    assert crd["status"] is kept

@@ -13,6 +13,8 @@ from ingot.standalone.resources.definition import Column, Definition, Version, n
 from ingot.standalone.table import age
 from ingot.standalone.table.render import NAME
 
+Check = Callable[[Object, Object | None], list[Cause]]
+
 AGE = Column("Age", age.of, description="How long ago the object was created.")
 
 
@@ -23,15 +25,16 @@ def define(
     namespaced: bool,
     name_rule: Rule = names.subdomain,
     default: Callable[[Object], None] = nothing,
-    validate: Callable[[Object, Object | None], list[Cause]] = no_causes,
+    validate: Check = no_causes,
+    validate_status: Check | None = None,
     columns: Sequence[Column] = (NAME, AGE),
     kubernetes: bool = True,
     **rest: Any,
 ) -> Definition:
     """The Definition of one kind; `rest` goes into it as it is.
 
-    `default` finds an object in its canonical form, with every structure in place. `validate` is asked for what
-    goes beyond the metadata; `kubernetes` is `meta.validate`'s.
+    `default` finds an object in its canonical form, with every structure in place. `validate` and `validate_status` are
+    asked for what goes beyond the metadata; `kubernetes` is `meta.validate`'s.
     """
     schema = schemas.resolved(schema_name)
     (named,) = schema["x-kubernetes-group-version-kind"]
@@ -40,9 +43,12 @@ def define(
         canonical(schema, obj)
         default(obj)
 
-    def check(new: Object, old: Object | None) -> list[Cause]:
-        causes = meta.validate(new, old, namespaced, name_rule, kubernetes) + validate(new, old)
-        return list(dict.fromkeys(causes))
+    def with_metadata(validate: Check) -> Check:
+        def check(new: Object, old: Object | None) -> list[Cause]:
+            causes = meta.validate(new, old, namespaced, name_rule, kubernetes) + validate(new, old)
+            return list(dict.fromkeys(causes))
+
+        return check
 
     version = named["version"]
     rest.setdefault("singular", named["kind"].lower())
@@ -54,7 +60,8 @@ def define(
         versions={version: Version(version, schema, columns=columns, schema_name=schema_name)},
         storage_version=version,
         default=fill,
-        validate=check,
+        validate=with_metadata(validate),
+        validate_status=with_metadata(validate_status) if validate_status else None,
         **rest,
     )
 
