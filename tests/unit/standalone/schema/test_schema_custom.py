@@ -224,7 +224,7 @@ def test_a_definition_on_its_way_out_keeps_the_time_at_which_it_began() -> None:
     assert going["lastTransitionTime"] == crd["status"]["conditions"][-1]["lastTransitionTime"]
 
 
-def test_a_new_storage_version_joins_the_stored_ones() -> None:
+def test_a_change_of_the_storage_version_is_noted_at_once() -> None:
     crd = crd_of()
     before = crd["status"]
     (first,) = crd["spec"]["versions"]
