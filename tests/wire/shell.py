@@ -84,14 +84,14 @@ class Terminal:
         self._transcript.add(f"kubectl {command}", {name: value for name, value in told.items() if value})
         return output
 
-    async def until(self, command: str, holds: Callable[[Output], bool]) -> Output:
+    async def until(self, command: str, holds: Callable[[Output], bool], *, view: Callable[[str], str] = str) -> Output:
         """Types a command until something holds of what it does; only that is written down."""
         async with asyncio.timeout(SECONDS):
             output = await self._kubectl(*shlex.split(command))
             while not holds(output):
                 await asyncio.sleep(PAUSE)
                 output = await self._kubectl(*shlex.split(command))
-        return await self(command)
+        return await self(command, view=view)
 
     @asynccontextmanager
     async def following(self, command: str) -> AsyncIterator[Callable[[], Awaitable[str]]]:

@@ -155,9 +155,16 @@ async def test_schemas_are_indexed_by_group_and_version(http: Exchange) -> None:
     assert address.startswith("/openapi/v3/api/v1?hash=")
 
 
+def undescribed(schema: Any) -> Any:
+    """A schema without its prose, which is Kubernetes' own."""
+    if isinstance(schema, dict):
+        return {key: undescribed(value) for key, value in schema.items() if key != "description"}
+    return [undescribed(item) for item in schema] if isinstance(schema, list) else schema
+
+
 async def test_a_schema_document_describes_a_kind(http: Exchange) -> None:
     def config_map(body: Any) -> Any:
-        return body["components"]["schemas"]["io.k8s.api.core.v1.ConfigMap"]
+        return undescribed(body["components"]["schemas"]["io.k8s.api.core.v1.ConfigMap"])
 
     answer = await http.get("/openapi/v3/api/v1", view=config_map)
     assert answer.body["openapi"].startswith("3.")
