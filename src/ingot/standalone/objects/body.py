@@ -2,6 +2,8 @@
 
 import codecs
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,20 +162,31 @@ def _check_events(text: str) -> None:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Safe YAML as JSON knows it: dates stay strings, and duplicate keys are remembered."""
+    """Safe YAML as JSON and Go know it: dates and `22:22` stay strings, and duplicate keys are remembered."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.duplicates: list[str] = []
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value]
-        self.duplicates += [key for key in dict.fromkeys(keys) if keys.count(key) > 1]
+        times = Counter(key.value for key, _ in node.value)
+        if times["<<"] > 1:
+            # Each would be taken out of the list of keys on its own.
+            raise yaml.YAMLError('mapping key "<<" already defined')
+        self.duplicates += [key for key, number in times.items() if number > 1]
         return super().construct_mapping(node, deep)
 
 
+# PyYAML's own also take sixties, whose value grows out of all bounds; Go reads those as strings.
+_NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)\Z"),
+    "tag:yaml.org,2002:float": re.compile(
+        r"(?:[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+))"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+    ),
+}
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, _NUMBERS.get(tag, known)) for tag, known in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 

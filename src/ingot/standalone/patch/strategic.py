@@ -84,10 +84,11 @@ def _retain_keys(base: Object, patch: Object) -> None:
     retained = patch.pop(_RETAIN)
     if type(retained) is not list:
         raise bad_request("invalid patch format of retainKeys")
+    kept = {name for name in retained if type(name) is str}
     for name, value in patch.items():
-        if value is not None and not name.startswith((_DELETE_FROM, _ORDER)) and name not in retained:
+        if value is not None and not name.startswith((_DELETE_FROM, _ORDER)) and name not in kept:
             raise bad_request("invalid patch format of retainKeys")
-    for name in [name for name in base if name not in retained]:
+    for name in [name for name in base if name not in kept]:
         del base[name]
 
 

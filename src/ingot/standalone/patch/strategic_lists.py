@@ -1,15 +1,19 @@
 """Lists in a strategic merge patch: merged by key or as sets, and put in order."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
 
 from ingot.api.object import Object
 from ingot.api.status import ApiError
 from ingot.standalone.goprint import go_type, plain
 from ingot.standalone.patch.strategic_schema import Place, not_mergeable
-from ingot.standalone.patch.values import same
+from ingot.standalone.patch.values import identity, same
 
 MergeMap: TypeAlias = Callable[[Object, Object, Place], Object]
+
+# Where in a list the items with an identity are, the first of them first.
+_Places: TypeAlias = dict[Hashable, deque[int]]
 
 
 def merge(base: list[Any], patch: list[Any], place: Place, merge_map: MergeMap) -> list[Any]:
@@ -47,7 +51,8 @@ def merge_ordered(
 
 def delete(base: list[Any], gone: list[Any]) -> list[Any]:
     """The list without these scalars."""
-    return [item for item in base if not any(same(item, other) for other in gone)]
+    named = set(map(identity, gone))
+    return [item for item in base if identity(item) not in named]
 
 
 def without_directives(value: Any) -> Any:
@@ -78,16 +83,16 @@ def _are_maps(*lists: list[Any]) -> bool:
 
 
 def _united(base: list[Any], patch: list[Any]) -> list[Any]:
-    out: list[Any] = []
+    out: dict[Hashable, Any] = {}
     for item in [*base, *patch]:
-        if not any(same(item, other) for other in out):
-            out.append(item)
-    return out
+        out.setdefault(identity(item), item)
+    return list(out.values())
 
 
 def _special_items(base: list[Any], patch: list[Any], place: Place) -> tuple[list[Any], list[Any]]:
     """Carries out the items that are directives; returns what is left of both lists."""
     items: list[Any] = []
+    gone: set[Hashable] = set()
     replace = False
     for item in patch:
         if "$patch" not in item:
@@ -95,27 +100,35 @@ def _special_items(base: list[Any], patch: list[Any], place: Place) -> tuple[lis
             continue
         directive = item["$patch"]
         if directive == "delete":
-            value = _key_of(item, place.key)
-            base = [other for other in base if not _is(other, value, place.key)]
+            gone.add(identity(_key_of(item, place.key)))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise not_mergeable("merging lists cannot yet be specified in the patch")
         else:
             raise not_mergeable(f"unknown patch type: {plain(directive)} in map: {plain(item)}")
-    return (items, []) if replace else (base, items)
+    if replace:
+        return items, []
+    if gone:
+        base = [item for item in base if not _has_key(item, place.key) or identity(item[place.key]) not in gone]
+    return base, items
 
 
 def _merge_items(base: list[Any], patch: list[Any], place: Place, merge_map: MergeMap) -> list[Any]:
     if not place.key:
         raise not_mergeable("cannot merge lists without merge key for struct")
     out = list(base)
+    places = _places(out, place.key)
     for item in patch:
-        at = _find(out, _key_of(item, place.key), place.key)
-        if at < 0:
+        found = places.setdefault(identity(_key_of(item, place.key)), deque())
+        if not found:
+            found.append(len(out))
             out.append(item)
-        else:
-            out[at] = merge_map(out[at], item, place.item())
+            continue
+        merged = out[found[0]] = merge_map(out[found[0]], item, place.item())
+        if not _has_key(merged, place.key):
+            # A key that is null takes itself away.
+            found.popleft()
     return out
 
 
@@ -130,15 +143,23 @@ def _key_of(item: Any, key: str) -> Any:
     return item[key]
 
 
-def _is(item: Any, value: Any, key: str) -> bool:
-    if not key:
-        return same(item, value)
-    return type(item) is dict and key in item and same(item[key], value)
+def _has_key(item: Any, key: str) -> bool:
+    return type(item) is dict and key in item
 
 
-def _find(items: list[Any], value: Any, key: str) -> int:
-    """The index of the first item that this key identifies, -1 when there is none."""
-    return next((index for index, item in enumerate(items) if _is(item, value, key)), -1)
+def _places(items: list[Any], key: str) -> _Places:
+    """Where the items are that a key, or in a list of scalars they themselves, identify."""
+    out: _Places = {}
+    for index, item in enumerate(items):
+        if not key or _has_key(item, key):
+            out.setdefault(identity(item[key] if key else item), deque()).append(index)
+    return out
+
+
+def _first(places: _Places, item: Any, key: str) -> int:
+    """The index of the first item that is identified as this one is, -1 when there is none."""
+    found = places.get(identity(_key_of(item, key)))
+    return found[0] if found else -1
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
@@ -163,12 +184,13 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
 
 def _ordered(items: list[Any], order: list[Any], base: list[Any], key: str) -> list[Any]:
     """The items that `order` names in its order, the others in that of `base` and, where that tells, among them."""
-    places = [_find(order, _key_of(item, key), key) for item in items]
-    named = sorted((at, n) for n, at in enumerate(places) if at >= 0)
-    rest = sorted((_find(base, _key_of(items[n], key), key), n) for n, at in enumerate(places) if at < 0)
-    first, second = [items[n] for _, n in rest], [items[n] for _, n in named]
+    ordered, based = _places(order, key), _places(base, key)
+    wanted = [_first(ordered, item, key) for item in items]
+    before = [_first(based, item, key) for item in items]
+    second = deque(sorted((at, n) for n, at in enumerate(wanted) if at >= 0))
+    first = deque(sorted((before[n], n) for n, at in enumerate(wanted) if at < 0))
     out: list[Any] = []
     while first and second:
-        ours, theirs = (_find(base, _key_of(each[0], key), key) for each in (first, second))
-        out.append((first if 0 <= ours < theirs else second).pop(0))
-    return [*out, *first, *second]
+        ours, theirs = before[first[0][1]], before[second[0][1]]
+        out.append(items[(first if 0 <= ours < theirs else second).popleft()[1]])
+    return out + [items[n] for _, n in (*first, *second)]

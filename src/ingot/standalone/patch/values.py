@@ -1,5 +1,6 @@
 """JSON values: copies, equality that tells true from 1, and the text and the names that Go has for them."""
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 import msgspec
@@ -39,6 +40,17 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     return bool(left == right)
+
+
+def identity(value: Any) -> Hashable:
+    """A key for dictionaries: two values have the same one exactly when they are the `same`."""
+    if type(value) is str or value is None:
+        return value
+    if type(value) is dict:
+        return dict, frozenset((name, identity(item)) for name, item in value.items())
+    if type(value) is list:
+        return list, tuple(map(identity, value))
+    return type(value) is bool, value
 
 
 def to_json(value: Any) -> str:

@@ -1,5 +1,8 @@
 """Bodies: hostile texts are refused before anything recurses into them."""
 
+import time
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,3 +122,40 @@ def test_any_bytes_give_a_body_or_a_bad_request(raw: bytes, media: str) -> None:
         decode(raw, media)
     except ApiError as refused:
         assert refused.code == 400  # noqa: PT017  # some bytes are bodies
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("22:22", "22:22"),
+        ("1:30.5", "1:30.5"),
+        ("2020-01-01", "2020-01-01"),
+        ("1_000", 1000),
+        ("017", 15),
+        ("0x1F", 31),
+        ("-3", -3),
+        ("0", 0),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        ("1.5e-1", 0.15),
+        ("1.", 1.0),
+        (".5", 0.5),
+        ("1.2.3", "1.2.3"),
+        ("1e", "1e"),
+    ],
+)
+def test_yaml_reads_numbers_as_go_does(written: str, value: object) -> None:
+    assert decode(f"a: {written}".encode(), YAML).value == {"a": value}
+
+
+def test_no_text_takes_longer_than_it_is_long() -> None:
+    texts = [
+        "".join(f"k{number}: 1\n" for number in range(50_000)) + "k1: 2\n",
+        "a: " + ":".join(["1"] * 100_000),
+        "<<: {}\n" * 100_000,
+    ]
+    for text in texts:
+        started = time.monotonic()
+        with suppress(Unreadable):
+            decode(text.encode(), YAML)
+        assert time.monotonic() - started < 5, text[:20]

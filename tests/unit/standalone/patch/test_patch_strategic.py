@@ -1,4 +1,5 @@
 import copy
+import time
 
 import pytest
 
@@ -137,3 +138,24 @@ def test_what_does_not_fit_is_refused(patch, code, message):
 
 def test_null_is_an_empty_patch():
     assert patched(pod(nodeName="a"), None) == pod(nodeName="a")
+
+
+def test_lists_of_any_length_are_merged_in_time():
+    old, new = [str(number) for number in range(20_000)], [str(number) for number in range(10_000, 30_000)]
+    base = {"metadata": {"finalizers": old}, "spec": {"containers": [c(name) for name in old]}}
+    started = time.monotonic()
+    made = strategic.apply(
+        base, {"metadata": {"finalizers": new}, "spec": {"containers": [c(name, tty=True) for name in new]}}, POD
+    )
+    assert len(made["metadata"]["finalizers"]) == len(made["spec"]["containers"]) == 30_000
+    made = strategic.apply(
+        made,
+        {
+            "metadata": {"$deleteFromPrimitiveList/finalizers": new},
+            "spec": {"containers": [{"$patch": "delete", "name": name} for name in new], "$retainKeys": ["containers"]},
+        },
+        POD,
+    )
+    assert made["metadata"]["finalizers"] == old[:10_000]
+    assert [each["name"] for each in made["spec"]["containers"]] == old[:10_000]
+    assert time.monotonic() - started < 5

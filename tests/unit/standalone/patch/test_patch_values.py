@@ -21,6 +21,7 @@ from ingot.standalone.patch import values
 def test_same_tells_a_boolean_from_a_number_at_any_depth(left, right, expected):
     assert values.same(left, right) is expected
     assert values.same(right, left) is expected
+    assert (values.identity(left) == values.identity(right)) is expected
 
 
 def test_a_copy_shares_no_container():
