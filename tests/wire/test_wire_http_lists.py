@@ -30,6 +30,18 @@ async def test_an_empty_list_has_an_empty_array(http: Exchange, path: str) -> No
     assert answer.body["items"] == []
 
 
+async def test_a_selector_may_be_long(http: Exchange, path: str) -> None:
+    values = ",".join(f"value-{number}" for number in range(3000))
+    answer = await http.get(path, labelSelector=f"of in (case,{values})", record="GET by 3,001 values of a label")
+    assert [item["metadata"]["name"] for item in answer.body["items"]] == ["a", "b", "c"]
+
+
+async def test_a_megabyte_of_headers_is_too_much(http: Exchange, path: str) -> None:
+    for headers in ({"X-A": "x" * 1_060_000}, {f"X-{number}": "x" * 100_000 for number in range(11)}):
+        answer = await http.get(path, headers=headers)
+        assert answer.status == 431
+
+
 async def test_pages_show_one_moment(http: Exchange, path: str, client: Client, namespace: str) -> None:
     first = await http.get(path, limit="2")
     await client.delete(CONFIG_MAPS, "c", namespace)

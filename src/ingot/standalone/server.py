@@ -5,10 +5,7 @@ import gc
 import sys
 from pathlib import Path
 
-from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import RawRequestMessage
-from aiohttp.web_protocol import RequestHandler
+from aiohttp import web
 from cryptography import x509
 
 from ingot.api.object import Object
@@ -21,6 +18,7 @@ from ingot.standalone.access.rbac import Authorizer
 from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.builtin.admission import Lookup
 from ingot.standalone.builtin.kinds import DEFINITIONS
+from ingot.standalone.http.connection import Connections
 from ingot.standalone.http.documents import Documents
 from ingot.standalone.http.handler import Handler
 from ingot.standalone.http.verbs import MAX_BODY, Verbs
@@ -106,8 +104,7 @@ class Server:
                 write_kubeconfig(self.directory / "kubeconfig", keys, self.address)
 
     async def _listen(self, handler: Handler) -> None:
-        server = web.Server(handler, request_factory=_request, access_log=None, handler_cancellation=True)
-        self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+        self._runner = web.ServerRunner(Connections(handler, MAX_BODY), shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, self.host, self.port, ssl_context=self._tls, backlog=512)
         await site.start()
@@ -142,17 +139,6 @@ class Server:
 
 def _certificates(keys: pki.Pki) -> list[x509.Certificate]:
     return [pair.certificate for pair in (keys.authority, keys.server, keys.admin)]
-
-
-def _request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: RequestHandler,
-    writer: AbstractStreamWriter,
-    task: asyncio.Task[None],
-) -> web.BaseRequest:
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
 
 
 def _guards(authorizer: Authorizer) -> dict[str, Guard]:

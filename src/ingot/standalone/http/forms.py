@@ -9,7 +9,6 @@ from ingot.api.status import bad_request
 from ingot.standalone import fields, table
 from ingot.standalone.http.negotiate import JSON, YAML, Form
 from ingot.standalone.jsontext import encode
-from ingot.standalone.objects.reader import Listing
 from ingot.standalone.resources.served import Served
 from ingot.standalone.store.history import Entry
 
@@ -43,29 +42,13 @@ class Former:
             return self._encode(obj)
         if self.form.kind == "Table":
             meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-            return self._encode(self._table([obj], meta))
+            return self._encode(self.table([obj], meta))
         if self.form.kind == "PartialObjectMetadata":
             return self._encode(partial(obj))
         return self._encode(obj)
 
-    def listing(self, listing: Listing) -> bytes:
-        if self.form.kind or self.form.media != JSON:
-            return self._listing_of_objects(listing)
-        items = b",".join([self.served.item(entry) for entry in listing.entries])
-        head = encode(self._list_head(listing.metadata()))
-        return head[:-1] + b',"items":[' + items + b"]}"
-
-    def _listing_of_objects(self, listing: Listing) -> bytes:
-        objects = [self.served.read(entry) for entry in listing.entries]
-        meta = listing.metadata()
-        if self.form.kind == "Table":
-            return self._encode(self._table(objects, meta))
-        if self.form.kind == "PartialObjectMetadataList":
-            head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
-            return self._encode({**head, "items": [partial(obj) for obj in objects]})
-        return self._encode({**self._list_head(meta), "items": objects})
-
-    def _list_head(self, meta: Object) -> Object:
+    def list_head(self, meta: Object) -> Object:
+        """A list of the objects themselves, all but its items."""
         definition = self.served.definition
         if definition.custom:
             # Lists of custom resources say that there is no more, all others leave it out.
@@ -78,13 +61,13 @@ class Former:
         if self.form.kind.startswith("PartialObjectMetadata"):
             head = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}}
         else:
-            head = {**self._list_head({}), "metadata": {}}
+            head = {**self.list_head({}), "metadata": {}}
         return encode({**head, "items": None}) + b"\n"
 
     def watched(self, obj: Object, first: bool) -> Object:
         """The object of a watch event; only the first Table of a watch names its columns."""
         if self.form.kind == "Table":
-            made = self._table([obj], {"resourceVersion": obj["metadata"].get("resourceVersion", "")})
+            made = self.table([obj], {"resourceVersion": obj["metadata"].get("resourceVersion", "")})
             if not first:
                 made["columnDefinitions"] = None
             return made
@@ -92,7 +75,7 @@ class Former:
             return partial(obj)
         return obj
 
-    def _table(self, objects: Sequence[Object], meta: Object) -> Object:
+    def table(self, objects: Sequence[Object], meta: Object) -> Object:
         return table.render(self.served.definition, self.served.version, objects, meta, self.include)
 
     def _encode(self, obj: Object) -> bytes:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ingot.api.status import ApiError
 from ingot.standalone import protobuf
+from ingot.standalone.remember import remember
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -23,7 +23,7 @@ class Form:
     kind: str = ""
 
 
-@lru_cache(maxsize=256)
+@remember(256)
 def negotiate(accept: str, custom: bool = False) -> Form:
     """The first form in an Accept header that this server can give; Kubernetes' own kinds know no `application/*`."""
     if not accept:

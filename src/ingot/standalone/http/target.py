@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from urllib.parse import unquote
 
 from ingot.api.status import ApiError
 from ingot.standalone.objects import label_selector
 from ingot.standalone.objects.call import whole
 from ingot.standalone.objects.selectors import fields
+from ingot.standalone.remember import remember
 
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
@@ -55,7 +55,7 @@ def selected_name(query: Mapping[str, str]) -> str:
     return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
-@lru_cache(maxsize=4096)
+@remember(4096)
 def parse(raw_path: str) -> Target | None:
     """The target of a resource path; None for every other path, such as /healthz or /apis/G/V itself."""
     parts = [unquote(part) for part in raw_path.strip("/").split("/")]

@@ -1,5 +1,6 @@
 """Verbs on objects: each request finds its kind, its verb and its subresource here."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from ingot.api.status import ApiError, path_not_found, too_large
 from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.access.user import User
 from ingot.standalone.builtin.kinds.reviews import SENT
-from ingot.standalone.http import answers
+from ingot.standalone.http import answers, lists
 from ingot.standalone.http.forms import Former
 from ingot.standalone.http.negotiate import indented, negotiate
 from ingot.standalone.http.streams import Streams, connect
@@ -23,6 +24,8 @@ from ingot.standalone.resources.served import Served
 
 # kube-apiserver's own limit for a request's body.
 MAX_BODY = 3 << 20
+# Likewise, for a whole request that is no watch.
+BODY_SECONDS = 60.0
 SUBRESOURCE_VERBS = {**dict.fromkeys(SENT, ("create",)), "finalize": ("update",)}
 
 
@@ -82,7 +85,7 @@ class Verbs:
             case "get":
                 return _written(former, former.entry(reader.get(self._world.store, call)))
             case "list":
-                return _written(former, former.listing(reader.list_entries(self._world.store, call)))
+                return _listed(former, call, reader.list_entries(self._world.store, call))
             case "watch":
                 return await self._watch(request, call, former)
             case "delete" | "deletecollection":
@@ -137,7 +140,7 @@ class Verbs:
         chosen = deletion.read(call, await read_body(request), request.headers.get("Content-Type", ""))
         if call.verb == "delete":
             return _written(former, former.one(await deleter.delete(self._world, call, chosen)))
-        return _written(former, former.listing(await deleter.delete_collection(self._world, call, chosen)))
+        return _listed(former, call, await deleter.delete_collection(self._world, call, chosen))
 
     async def _scale(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         if call.verb == "get":
@@ -172,8 +175,18 @@ def _written(former: Former, content: bytes, code: int = 200) -> web.Response:
     return answers.answer(content, code, former.form.media)
 
 
-async def read_body(request: web.BaseRequest) -> bytes:
-    """The whole body; 413 as soon as it is known to be too long."""
+def _listed(former: Former, call: Call, listing: reader.Listing) -> web.StreamResponse:
+    return answers.stream(lists.pieces(former, listing, indented(call.query, call.agent)), former.form.media)
+
+
+async def read_body(request: web.BaseRequest, seconds: float = BODY_SECONDS) -> bytes:
+    """The whole body; 413 as soon as it is known to be too long, 504 when it does not come in time."""
     if (request.content_length or 0) > MAX_BODY:
         raise too_large(f"Request entity too large: limit is {MAX_BODY}")
-    return await request.read() if request.can_read_body else b""
+    if not request.can_read_body:
+        return b""
+    try:
+        async with asyncio.timeout(seconds):
+            return await request.read()
+    except TimeoutError:
+        raise ApiError(504, "Timeout", "Timeout: request did not complete within the allotted timeout") from None

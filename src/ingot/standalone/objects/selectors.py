@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 
 from ingot.api.object import Object
 from ingot.api.status import bad_request
 from ingot.standalone.objects import label_selector
 from ingot.standalone.paths import nested
+from ingot.standalone.remember import remember
 
 Predicate = Callable[[Object], bool]
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def fields(text: str) -> tuple[tuple[str, bool, str], ...]:
     """(path, wanted, value) for every term of a field selector, sorted by their texts; 400 for a text that is none."""
     terms = []
@@ -35,7 +36,7 @@ def field(obj: Object, path: str) -> str:
     return "" if value is None else str(value)
 
 
-@lru_cache(maxsize=1024)
+@remember(1024)
 def predicate(
     label_text: str, field_text: str, selected: tuple[tuple[str, Callable[[Object], str]], ...] = ()
 ) -> Predicate | None:
