@@ -8,7 +8,6 @@ from typing import Any
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import RawRequestMessage
-from aiohttp.http_exceptions import LineTooLong
 from aiohttp.web_protocol import RequestHandler
 from yarl._url import build_pre_encoded_url
 
@@ -20,9 +19,10 @@ MAX_FIELDS = 1000
 # What a connection may leave unread before its answers wait: small, for there may be hundreds of connections.
 UNREAD_HIGH = 128 << 10
 UNREAD_LOW = 32 << 10
-TOO_LARGE = 431
+TOO_LARGE = "431 Request Header Fields Too Large"
+# So long is read, and thrown away, what follows a refusal: a client that still sends would not see it otherwise.
+LINGER_SECONDS = 0.5
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-TEXTS = {400: "400 Bad Request", TOO_LARGE: "431 Request Header Fields Too Large"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,10 @@ class Connection(RequestHandler):
     __slots__ = ("_clock", "_headers_so_far", "_patience", "_reading_until", "_writing_until")
 
     def __init__(self, manager: web.Server, patience: Patience, **options: Any) -> None:
+        # No line is too long before all of them are: their sum is what is limited, here.
         limits: dict[str, Any] = {
-            "max_line_size": MAX_HEADER,
-            "max_field_size": MAX_HEADER,
+            "max_line_size": 2 * MAX_HEADER,
+            "max_field_size": 2 * MAX_HEADER,
             "max_headers": MAX_FIELDS,
             "keepalive_timeout": patience.idle,
         }
@@ -105,12 +106,14 @@ class Connection(RequestHandler):
             self.force_close()
 
     def _refuse(self) -> None:
-        """Says why where nothing else is being answered, and hangs up."""
-        if self._idle() and self.transport is not None:
-            text = TEXTS[TOO_LARGE]
-            head = f"HTTP/1.1 {text}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-            self.transport.write(f"{head}{text}".encode())
-        self.force_close()
+        """Says why, as Go does, where nothing else is being answered, and hangs up."""
+        if not self._idle() or self.transport is None:
+            self.force_close()
+            return
+        head = f"HTTP/1.1 {TOO_LARGE}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+        self.transport.write(f"{head}{TOO_LARGE}".encode())
+        self.close()
+        self._clock.call_later(LINGER_SECONDS, self.force_close)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -142,8 +145,7 @@ class Connection(RequestHandler):
         """Refuses what is no HTTP request, as Go does. Any stranger may send that, so it is not logged."""
         if status != 400:
             return super().handle_error(request, status, exc, message)
-        code = TOO_LARGE if isinstance(exc, LineTooLong) else status
-        refusal = web.Response(status=code, text=TEXTS[code])
+        refusal = web.Response(status=status, text="400 Bad Request")
         refusal.force_close()
         return refusal
 
