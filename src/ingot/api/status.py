@@ -6,6 +6,9 @@ from typing import Self
 
 from ingot.api.object import Object
 
+# Kubernetes tells them all; nobody reads megabytes of them, and making them stops everybody else.
+MOST_CAUSES = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -127,7 +130,9 @@ def unsupported_media_type(message: str) -> ApiError:
 
 
 def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> ApiError:
-    """422 with every cause; `kind` is the Kind here, not the plural, as on the wire."""
+    """422 with every cause, or the first of very many; `kind` is the Kind here, not the plural, as on the wire."""
+    if len(causes) > MOST_CAUSES:
+        causes = [*causes[:MOST_CAUSES], Cause("", f"{len(causes) - MOST_CAUSES} more causes are not told")]
     target = f"{kind}.{group}" if group else kind
     listed = ", ".join(dict.fromkeys(str(cause) for cause in causes))
     if len(causes) > 1:

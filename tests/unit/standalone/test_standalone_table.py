@@ -1,5 +1,6 @@
 """Tables: cells, ages and JSONPath, as kube-apiserver 1.32.13 gave them."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -254,3 +255,18 @@ def test_events_of_both_groups_show_the_same() -> None:
     new = shown("events.events.k8s.io", {"regarding": about, "reason": "R", "note": " m ", "deprecatedCount": 4})
     assert old == new
     assert (old["Object"], old["Message"], old["Count"], old["Name"]) == ("pod/a", "m", 4, "x")
+
+
+@pytest.mark.parametrize(
+    "path", [".a" * 200_000, "[?(@.a==x" + " " * 200_000 + "x)]", "[?(@" + "a" * 200_000 + " )]", ".a[0]."]
+)
+def test_a_long_path_is_read_in_time(path):
+    started = time.monotonic()
+    jsonpath.compile_path(path)
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("path", [f".a[{'9' * 5000}]", f".a[:{'9' * 5000}]"])
+def test_an_index_has_no_more_digits_than_a_list_can_have(path):
+    with pytest.raises(jsonpath.JsonPathError):
+        jsonpath.compile_path(path)

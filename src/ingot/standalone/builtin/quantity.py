@@ -10,7 +10,8 @@ WRONG_FORMAT = f"quantities must match the regular expression '{PATTERN}'"
 WRONG_NUMBER = "unable to parse numeric part of quantity"
 WRONG_SUFFIX = "unable to parse quantity's suffix"
 
-_parts = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII).fullmatch
+# Nothing is given back (*+): digits could be split between the number and the suffix in as many ways as there are.
+_parts = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*+)", re.ASCII).fullmatch
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}

@@ -17,7 +17,8 @@ _HOSTNAME = (
 _ATOM_CHARS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-"
 _ATOM = rf"[{_ATOM_CHARS}]+"
 _ADDRESS = rf"(?:{_ATOM}(?:\.{_ATOM})*|\"(?:[^\"\\\r\n]|\\.)*\")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\[\]]*\])"
-_EMAIL = re.compile(rf"\s*(?:{_ADDRESS}|(?:\"[^\"]*\"|[{_ATOM_CHARS}\s.])*<\s*{_ADDRESS}\s*>)\s*")
+# Here and below nothing is given back (*+, ++) where two parts of an expression could share a text in many ways.
+_EMAIL = re.compile(rf"\s*+(?:{_ADDRESS}|(?:\"[^\"]*+\"|[{_ATOM_CHARS}\s.])*+<\s*+{_ADDRESS}\s*+>)\s*+")
 _MAC = re.compile(
     r"(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}(?:(?:[0-9a-f]{2}\1){2}|(?:[0-9a-f]{2}\1){14})?[0-9a-f]{2}"
     r"|(?:[0-9a-f]{4}\.){2}(?:[0-9a-f]{4}\.|(?:[0-9a-f]{4}\.){7})?[0-9a-f]{4})",
@@ -29,10 +30,12 @@ _CARD = re.compile(
 )
 _RGB_PART = r"\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
 _RGB = re.compile(rf"rgb\({_RGB_PART},{_RGB_PART},{_RGB_PART}\)", re.ASCII)
-_DURATION = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+", re.ASCII)
-_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_LOOSE_DURATION = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
+_DURATION = re.compile(r"[-+]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+", re.ASCII)
+_DURATION_PART = re.compile(r"(\d++(?:\.\d*+)?|\.\d++)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_LOOSE_DURATION = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-zµ]+)", re.ASCII)
 _MICRO, _MILLI, _SECOND, _MINUTE, _HOUR, _DAY = 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9, 86400 * 10**9
+# What Go reads into 64 bits.
+_MOST_DIGITS = 18
 _UNITS = {"ns": 1, "us": _MICRO, "µs": _MICRO, "μs": _MICRO, "ms": _MILLI, "s": _SECOND, "m": _MINUTE, "h": _HOUR}
 # Exact names of a unit, and the last, which may have a tail: "minutes" is "min" with one.
 _LOOSE_UNITS = (
@@ -53,7 +56,10 @@ def go_duration(text: str) -> int | None:
         return 0
     if not _DURATION.fullmatch(text):
         return None
-    total = sum(round(float(amount) * _UNITS[unit]) for amount, unit in _DURATION_PART.findall(text))
+    parts = [float(amount) * _UNITS[unit] for amount, unit in _DURATION_PART.findall(text)]
+    if sum(parts) > 2**63:
+        return None
+    total = sum(map(round, parts))
     return -total if text.startswith("-") else total
 
 
@@ -64,6 +70,8 @@ def parse_duration(text: str) -> int | None:
         return exact
     found, total = False, 0
     for amount, unit in _LOOSE_DURATION.findall(text):
+        if len(amount) > _MOST_DIGITS:
+            return None
         for names, stem, nanoseconds in _LOOSE_UNITS:
             if unit.lower() in names or unit.lower().startswith(stem):
                 found, total = True, total + int(amount) * nanoseconds

@@ -24,7 +24,8 @@ _MAX_REPEAT = 1000
 _MAX_DEPTH = 1000
 _ZERO_WIDTH = {"A": "^", "z": "$", "b": r"\b", "B": r"\B"}
 _FLAGS = {"i": "fold", "m": "multiline", "s": "dot_all", "U": "ungreedy"}
-_REPEAT = re.compile(r"\{(\d+)(,?)(\d*)\}")
+# No number begins with a zero; more than four digits are too many whatever they are.
+_REPEAT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*|))?\}")
 _NAMED_GROUP = re.compile(r"\(\?P?<([^>]*)>")
 
 
@@ -157,8 +158,8 @@ class _Translation(Reader):
             self.at += 1
             self.operand(r"\{")
             return
-        low = int(match[1])
-        high = int(match[3]) if match[3] else _MAX_REPEAT if match[2] else low
+        low = int(match[1][:5])
+        high = int(match[3][:5]) if match[3] else _MAX_REPEAT if match[2] else low
         begin, self.at = self.at, match.end()
         if low > high or high > _MAX_REPEAT:
             raise PatternError("invalid repeat count", match[0])

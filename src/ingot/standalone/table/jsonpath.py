@@ -12,11 +12,11 @@ Step = Callable[[Any], Iterator[Any]]
 
 _FIELD = re.compile(r"\.?((?:\\.|[^.\[\]\\])+)")
 _QUOTED = re.compile(r"""\[(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)")\]""")
-_INDEX = re.compile(r"\[(-?\d+)\]")
-_SLICE = re.compile(r"\[(-?\d*):(-?\d*)\]")
+_INDEX = re.compile(r"\[(-?\d{1,18})\]")
+_SLICE = re.compile(r"\[(-?\d{0,18}):(-?\d{0,18})\]")
 _ANY = re.compile(r"\[\*\]|\.\*")
 _FILTER = re.compile(r"\[\?\((.+?)\)\]")
-_COMPARISON = re.compile(r"\s*@(\S*?)\s*(==|!=|<=|>=|<|>)\s*(.+?)\s*$")
+_COMPARISON = re.compile(r"@([^\s=!<>]*+)\s*+(==|!=|<=|>=|<|>)\s*+(.+)")
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operators.eq,
     "!=": operators.ne,
@@ -35,26 +35,27 @@ class JsonPathError(ValueError):
 def compile_path(text: str) -> tuple[Step, ...]:
     """The steps of a path such as `.status.conditions[0].type`. Raises JsonPathError."""
     steps: list[Step] = []
-    rest = text.strip().removeprefix("{").removesuffix("}").removeprefix("$")
-    while rest and rest != ".":
-        step, taken = _next(rest, text)
+    path = text.strip().removeprefix("{").removesuffix("}").removeprefix("$")
+    at, last = 0, len(path) - 1
+    while at < last or (at == last and path[at] != "."):
+        step, at = _next(path, at, text)
         steps.append(step)
-        rest = rest[taken:]
     return tuple(steps)
 
 
-def _next(rest: str, text: str) -> tuple[Step, int]:
-    if found := _ANY.match(rest):
+def _next(path: str, at: int, text: str) -> tuple[Step, int]:
+    """The step that begins at a place of the path, and where the next one does."""
+    if found := _ANY.match(path, at):
         return _every, found.end()
-    if found := _INDEX.match(rest):
+    if found := _INDEX.match(path, at):
         return _item(int(found[1])), found.end()
-    if found := _SLICE.match(rest):
+    if found := _SLICE.match(path, at):
         return _slice(found[1], found[2]), found.end()
-    if found := _QUOTED.match(rest):
+    if found := _QUOTED.match(path, at):
         return _field(_plain(found[1] or found[2] or "")), found.end()
-    if found := _FILTER.match(rest):
+    if found := _FILTER.match(path, at):
         return _filter(found[1], text), found.end()
-    if found := _FIELD.match(rest):
+    if found := _FIELD.match(path, at):
         return _field(_plain(found[1])), found.end()
     raise JsonPathError(f"not a JSONPath: {text}")
 
@@ -98,11 +99,12 @@ def _every(value: Any) -> Iterator[Any]:
 
 def _filter(text: str, whole: str) -> Step:
     """Items of a list that have a field, or whose field compares as asked."""
-    found = _COMPARISON.match(text)
+    text = text.strip()
+    found = _COMPARISON.fullmatch(text)
     if found is None:
-        if not text.strip().startswith("@"):
+        if not text.startswith("@"):
             raise JsonPathError(f"not a JSONPath: {whole}")
-        inner = compile_path(text.strip()[1:])
+        inner = compile_path(text[1:])
         return _matching(lambda item: any(True for _ in _walk(inner, item)))
     inner, operator, wanted = compile_path(found[1]), found[2], _literal(found[3])
     return _matching(lambda item: any(_compares(value, operator, wanted) for value in _walk(inner, item)))

@@ -1,5 +1,6 @@
 """Quantities: what was read from a real kube-apiserver 1.32.13, and what must hold for all of them."""
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -95,3 +96,11 @@ def test_the_stored_form_says_the_same_number_and_is_stable(number: int, suffix:
         assert quantity.exact == expected
     again = Quantity.parse(quantity.text)
     assert (again.text, again.exact) == (quantity.text, quantity.exact)
+
+
+@pytest.mark.parametrize("text", ["1" * 200_000 + "!", "1." + "1" * 200_000 + "!", "1" + "e" * 200_000 + "!"])
+def test_a_long_text_is_refused_in_time(text):
+    started = time.monotonic()
+    with pytest.raises(QuantityError):
+        Quantity.parse(text)
+    assert time.monotonic() - started < 2

@@ -1,6 +1,10 @@
+import time
+from contextlib import suppress
+
 import pytest
 
 from ingot.standalone.schema.cel.faults import CelError, CompileError, CostExceeded, ProgramError
+from ingot.standalone.schema.cel.lexer import tokens
 from ingot.standalone.schema.cel.program import Program
 from ingot.standalone.schema.cel.types import DYN, INT, list_of, map_of, optional_of
 from ingot.standalone.schema.cel.values import NONE, Optional, UInt
@@ -182,3 +186,15 @@ def test_values_have_the_types_of_cel() -> None:
     assert isinstance(value("1u + 2u"), UInt)
     assert value("{'a': 1}.map(k, k)") == ["a"]
     assert Program("m['a']", {"m": map_of(DYN, INT)}).type == INT
+
+
+def test_a_long_rule_is_read_in_time() -> None:
+    started = time.monotonic()
+    for source in (
+        "self == '''" + "\\\\" * 100_000,
+        "self == b'" + "\\x41" * 50_000 + "'",
+        "self == " + "9" * 5000,
+    ):
+        with suppress(CompileError):
+            tokens(source)
+    assert time.monotonic() - started < 2

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from ingot.standalone.schema.formats import checker, go_duration, parse_duration
@@ -59,3 +61,24 @@ def test_an_address_that_never_ends_takes_no_time() -> None:
     test = checker("email")
     assert test is not None
     assert not test("a" * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("duration", "9" * 200_000),
+        ("duration", "9" * 400 + "h"),
+        ("duration", "9" * 5000 + " days"),
+        ("email", " " * 200_000),
+        ("email", "a." * 100_000),
+        ("rgbcolor", "rgb(" + " " * 200_000),
+        ("byte", "a" * 200_001),
+        ("hostname", "a" * 200_000),
+    ],
+)
+def test_a_long_text_is_refused_in_time(name: str, text: str) -> None:
+    check = checker(name)
+    assert check is not None
+    started = time.monotonic()
+    assert not check(text)
+    assert time.monotonic() - started < 2

@@ -1,6 +1,5 @@
 """Where a volume comes from: the sources that pods name in place and those that PersistentVolumes hold."""
 
-import re
 from collections.abc import Callable
 
 from ingot.api.object import Object
@@ -8,6 +7,7 @@ from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import names
 from ingot.standalone.builtin.kinds.csi import driver_name
+from ingot.standalone.schema.patterns import pattern
 
 MODE = "must be a number between 0 and 0777 (octal), both inclusive"
 MORE_THAN_ONE = "may not specify more than 1 volume type"
@@ -22,9 +22,9 @@ _HOST_PATH_TYPES = (
     "Socket",
 )
 _TARGETS = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$", re.ASCII),
-    "eui": re.compile(r"^eui.[A-Za-z0-9]{16}$", re.ASCII),
-    "naa": re.compile(r"^naa.[A-Za-z0-9]{32}$", re.ASCII),
+    "iqn": r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$",
+    "eui": "^eui.[A-Za-z0-9]{16}$",
+    "naa": "^naa.[A-Za-z0-9]{32}$",
 }
 # Sources of which only presence of fields is asked.
 _REQUIRED = {
@@ -128,10 +128,10 @@ def _iscsi(field: str, source: Object) -> list[Cause]:
 
 
 def _target(field: str, name: str) -> list[Cause]:
-    pattern = _TARGETS.get(name[:3])
-    if pattern is None:
+    expression = _TARGETS.get(name[:3])
+    if expression is None:
         return [fields.invalid(field, name, "must be valid format starting with iqn, eui, or naa")]
-    return [] if pattern.search(name) else [fields.invalid(field, name, "must be valid format")]
+    return [] if pattern(expression).matches(name) else [fields.invalid(field, name, "must be valid format")]
 
 
 def _csi(field: str, source: Object) -> list[Cause]:

@@ -15,6 +15,8 @@ from ingot.standalone.schema.cel.values import UInt, kind_of
 from ingot.standalone.schema.formats import go_duration
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+# Python reads no more than some thousand digits.
+_LONGEST_INT = 1000
 _TRUE, _FALSE = ("1", "t", "true", "TRUE", "True"), ("0", "f", "false", "FALSE", "False")
 
 
@@ -34,7 +36,7 @@ def to_int(value: Any) -> int:
                 raise CelError("integer overflow")
             return math.trunc(value)
         case str():
-            if not _INTEGER.fullmatch(value):
+            if len(value) > _LONGEST_INT or not _INTEGER.fullmatch(value):
                 raise _refused(value, "int")
             return bounded(int(value))
         case Timestamp():
@@ -55,7 +57,7 @@ def to_uint(value: Any) -> int:
                 raise CelError("unsigned integer overflow")
             return UInt(math.trunc(value))
         case str():
-            if not re.fullmatch(r"\d+", value, re.ASCII):
+            if len(value) > _LONGEST_INT or not re.fullmatch(r"\d+", value, re.ASCII):
                 raise _refused(value, "uint")
             return bounded(int(value), UInt())
     raise no_overload()

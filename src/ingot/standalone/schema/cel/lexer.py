@@ -10,7 +10,7 @@ from ingot.standalone.schema.cel.types import BYTES, DOUBLE, INT, STRING, UINT, 
 _TOKEN = re.compile(
     r"""
     (?P<space>[ \t\r\n\f]+|//[^\n]*)
-  | (?P<text>(?:[bB]?[rR]?|[rR][bB])(?:\"{3}.*?(?<!\\)(?:\\\\)*\"{3}|'{3}.*?(?<!\\)(?:\\\\)*'{3}))
+  | (?P<text>(?:[bB]?[rR]?|[rR][bB])(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}))
   | (?P<raw>[bB]?[rR](?:"[^"\n\r]*"|'[^'\n\r]*'))
   | (?P<line>[bB]?(?:"(?:\\.|[^"\\\n\r])*"|'(?:\\.|[^'\\\n\r])*'))
   | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
@@ -24,6 +24,7 @@ _ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _SELF = "\\?\"'`"
 _UINT64 = range(2**64)
+_LONGEST_INT = 1000
 
 
 class Token(NamedTuple):
@@ -64,7 +65,8 @@ def _token(source: str, match: re.Match[str]) -> Token:
 
 def _integer(source: str, text: str, at: int) -> Token:
     unsigned = text[-1] in "uU"
-    value = int(text.rstrip("uU"), 0 if text.startswith("0x") else 10)
+    # Python reads no more than some thousand digits.
+    value = int(text.rstrip("uU"), 0 if text.startswith("0x") else 10) if len(text) <= _LONGEST_INT else -1
     # One more than the largest: a sign before it makes it the smallest.
     if value not in _UINT64 or (not unsigned and value > INT64[-1] + 1):
         raise CompileError(source, [Issue(at, f"invalid {'uint' if unsigned else 'int'} literal")])
@@ -94,7 +96,7 @@ def _unescaped(source: str, body: str, at: int) -> str:
 
 def _bytes(source: str, body: str, at: int) -> bytes:
     """In bytes a numbered escape is one byte, and everything else its UTF-8."""
-    made, position = b"", 0
+    made, position = bytearray(), 0
     for match in _ESCAPE.finditer(body):
         made += body[position : match.start()].encode()
         position = match.end()
@@ -104,7 +106,7 @@ def _bytes(source: str, body: str, at: int) -> bytes:
             made += _character(source, int(match[2] or match[3], 16), at).encode()
         else:
             made += _plain_escape(source, match[5], at).encode()
-    return made + body[position:].encode()
+    return bytes(made) + body[position:].encode()
 
 
 def _character(source: str, code: int, at: int) -> str:
