@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -17,6 +17,7 @@ from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from wire.by_client import ByClient
 from wire.by_kubectl import ByKubectl
+from wire.cli import Ingot
 from wire.differences import DIFFERENCES
 from wire.exchange import Exchange
 from wire.kinds import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS
@@ -147,3 +148,13 @@ def terminal(shell: Kubectl, transcript: Transcript) -> Terminal:
 @pytest.fixture(scope="session")
 def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kubectl")
+
+
+@pytest.fixture
+def ingot(kubeconfig: Path, tmp_path: Path) -> Iterator[Ingot]:
+    """`ingot` in a new namespace."""
+    namespace = f"cli-{uuid4().hex[:8]}"
+    made = Ingot(kubeconfig, namespace, tmp_path)
+    made("apply", "-f", "-", stdin=f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}")
+    yield made
+    made("delete", "namespace", namespace, "--no-wait")

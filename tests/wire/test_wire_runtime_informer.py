@@ -23,20 +23,33 @@ class Wire:
         self._target = (host, port)
         self._open: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
+        self._whole = True
+        self.refused = asyncio.Event()
         self.port = 0
 
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._relay, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def stop(self) -> None:
+        self.cut()
+        assert self._server
+        self._server.close()
+
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._whole:
+            writer.transport.abort()
+            self.refused.set()
+            return
         there_reader, there_writer = await asyncio.open_connection(*self._target)
         self._open |= {writer, there_writer}
         await asyncio.gather(_pump(reader, there_writer), _pump(there_reader, writer))
 
-    async def join(self) -> None:
-        self._server = await asyncio.start_server(self._relay, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
+    def join(self) -> None:
+        self._whole = True
 
     def cut(self) -> None:
-        assert self._server
-        self._server.close()
+        self._whole = False
         for writer in self._open:
             writer.transport.abort()
         self._open.clear()
@@ -55,9 +68,9 @@ async def wire(client: Client) -> AsyncIterator[Wire]:
     address = urlsplit(client.transport.config.server)
     assert address.hostname
     wire = Wire(address.hostname, address.port or 443)
-    await wire.join()
+    await wire.start()
     yield wire
-    wire.cut()
+    wire.stop()
 
 
 @pytest.fixture
@@ -156,8 +169,8 @@ async def test_an_outage_loses_nothing(client: Client, distant: Client, wire: Wi
         await client.delete(CONFIG_MAPS, "reborn", namespace)
         await client.create(CONFIG_MAPS, config_map(namespace, "reborn"))
         await client.create(CONFIG_MAPS, config_map(namespace, "new"))
-        await asyncio.sleep(0.3)
-        await wire.join()
+        await wire.refused.wait()
+        wire.join()
         await following.until({"kept", "changed", "reborn", "new"})
     relevant = [entry for entry in following.log if not entry.endswith("kube-root-ca.crt")]
     assert sorted(relevant) == sorted(["-deleted", "~changed", "-reborn", "+reborn", "+new"])
