@@ -23,3 +23,14 @@ def test_the_page_shows_the_differences_and_no_others() -> None:
 
 def test_every_difference_is_a_case_that_is_recorded() -> None:
     assert [case for case in DIFFERENCES if not (GOLDEN / f"{case}.json").exists()] == []
+
+
+def test_every_recording_is_of_a_case() -> None:
+    modules = {path.stem.removeprefix("test_wire_"): path.read_text() for path in GOLDEN.parent.glob("test_wire_*.py")}
+    stale = []
+    for recording in GOLDEN.rglob("*.json"):
+        # What follows a dash are the parameters of the case.
+        function = f"async def test_{recording.stem.partition('-')[0]}("
+        if function not in modules.get(recording.parent.name, ""):
+            stale.append(f"{recording.parent.name}/{recording.name}")
+    assert stale == []
