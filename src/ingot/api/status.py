@@ -132,7 +132,7 @@ def unsupported_media_type(message: str) -> ApiError:
 def invalid(group: str, kind: str, name: str, causes: Sequence[Cause]) -> ApiError:
     """422 with every cause, or the first of very many; `kind` is the Kind here, not the plural, as on the wire."""
     if len(causes) > MOST_CAUSES:
-        causes = [*causes[:MOST_CAUSES], Cause("", f"{len(causes) - MOST_CAUSES} more causes are not told")]
+        causes = [*causes[:MOST_CAUSES], Cause("", f"at least {len(causes) - MOST_CAUSES} more causes are not told")]
     target = f"{kind}.{group}" if group else kind
     listed = ", ".join(dict.fromkeys(str(cause) for cause in causes))
     if len(causes) > 1:

@@ -76,9 +76,9 @@ def _list_map(schema: Object, path: str) -> list[Cause]:
     if kind != "object":
         detail = "must be object if parent array's x-kubernetes-list-type is map"
         return [*causes, fields.invalid(f"{path}.items.type", kind, detail)]
-    for position, name in enumerate(keys):
+    shown, seen = strings(keys), set()
+    for name in keys:
         below = (items.get("properties") or {}).get(name)
-        shown = strings(keys)
         if below is None:
             detail = "entries must all be names of item properties"
             causes.append(fields.invalid(f"{path}.{_KEYS}", shown, detail))
@@ -86,8 +86,9 @@ def _list_map(schema: Object, path: str) -> list[Cause]:
             place = f"{fields.key(f'{path}.items.properties', name)}.type"
             detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             causes.append(fields.invalid(place, kind, detail))
-        if name in keys[:position]:
+        if name in seen:
             causes.append(fields.invalid(f"{path}.{_KEYS}", shown, "must not contain duplicate entries"))
+        seen.add(name)
     return causes
 
 
@@ -99,13 +100,14 @@ def _items(schema: Object, items: Object, path: str) -> list[Cause]:
         causes.append(fields.forbidden(f"{path}.items.nullable", detail))
     if schema[_LIST_TYPE] != "map":
         return causes
+    required = set(items.get("required") or ())
     for name in schema.get(_KEYS) or ():
         below = (items.get("properties") or {}).get(name)
         if below is None:
             continue
         place = fields.key(f"{path}.items.properties", name)
         why = "this property is in x-kubernetes-list-map-keys, so it"
-        if name not in (items.get("required") or ()) and below.get("default") is None:
+        if name not in required and below.get("default") is None:
             causes.append(fields.required(f"{place}.default", f"{why} must have a default or be a required property"))
         if below.get("nullable"):
             causes.append(fields.forbidden(f"{place}.nullable", f"{why} cannot be nullable"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingot.api.status import Cause
+from ingot.api.status import MOST_CAUSES, Cause
 from ingot.standalone import fields
 from ingot.standalone.goprint import is_number, quote
 from ingot.standalone.schema import values
@@ -98,6 +98,8 @@ def _list(value: list[Any], node: Node, path: str, pair: Pair | None) -> Result:
         for position, item in enumerate(value):
             below = pair.index(position) if pair else None
             result.merge(_ratcheted(item, node.items, f"{path}[{position}]", below))
+            if len(result.faults) > MOST_CAUSES:
+                break
     result.add(values.list_faults(value, node, path))
     result.passed += 2
     return result
@@ -113,6 +115,8 @@ def _object(value: dict[str, Any], node: Node, path: str, pair: Pair | None) -> 
             result.add([values.closed_fault(name, path)])
         elif node.values is not None:
             result.merge(_ratcheted(below, node.values, f"{path}.{name}", pair.key(name) if pair else None))
+        if len(result.faults) > MOST_CAUSES:
+            break
     for name, schema in node.properties.items():
         if name in value:
             # What an object is cannot have been wrong before: both sides are read as the same version.

@@ -1,5 +1,6 @@
 """The smaller kinds: their names as kube-apiserver 1.32 has them, their defaults and rules."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from ingot.standalone.builtin.kinds import DEFINITIONS
 from ingot.standalone.builtin.kinds.event import from_core, to_core
+from ingot.standalone.schema.crd_lists import check as list_causes
 
 Make = Callable[[str], Any]
 
@@ -184,3 +186,24 @@ def test_a_crd_is_checked_and_filled_in(kind: Make) -> None:
     assert crds.filled(good)["spec"]["names"]["listKind"] == "WList"
     assert not crds.faults(good)
     assert crds.faults({"metadata": {"name": "other.z.io"}, "spec": spec})
+
+
+def test_lists_of_any_length_are_checked_in_time(kind: Make) -> None:
+    many = [f"k{number}" for number in range(20_000)]
+    items = {"type": "object", "properties": {name: {"type": "string", "default": ""} for name in many[:4000]}}
+    keyed = {
+        "type": "array",
+        "items": items,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": many[:4000],
+    }
+    started = time.monotonic()
+    assert list_causes(keyed, "spec") == []
+    taken = {
+        "containers": [{"name": "a", "image": "b"}],
+        "tolerations": [{"key": k, "operator": "Exists"} for k in many],
+    }
+    kind("pods").changes({"spec": taken}, lambda pod: None)
+    addresses = [{"type": "Hostname", "address": name} for name in many]
+    kind("nodes").changes({"status": {"addresses": addresses}}, lambda node: None)
+    assert time.monotonic() - started < 4

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ingot.api.object import Object
+from ingot.api.status import MOST_CAUSES
 from ingot.standalone.builtin import meta
 from ingot.standalone.schema import Schema, custom
 
@@ -101,3 +102,9 @@ def test_metadata_is_pruned_by_its_own_schema_and_keeps_its_managed_fields() -> 
         "managedFields": managed,
         "labels": {"a": "b"},
     }
+
+
+def test_no_more_faults_are_looked_for_than_are_told() -> None:
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    found = Schema({"type": "object", "properties": {"spec": numbers}}).validate({"spec": ["x"] * 5000})
+    assert len(found) == MOST_CAUSES + 1

@@ -5,6 +5,7 @@ from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import addresses, names
 from ingot.standalone.builtin.kinds.kind import AGE, define, is_set
+from ingot.standalone.patch.values import identity
 from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME
@@ -59,11 +60,11 @@ def _changes(new: Object, old: Object) -> list[Cause]:
         if before and new["spec"].get(key) != before:
             why = f'node updates may not change {path} except from "" to valid'
             causes.append(fields.forbidden(f"spec.{key}", why))
-    seen = []
+    seen = set()
     for index, address in enumerate(new["status"].get("addresses") or ()):
-        if address in seen:
+        if identity(address) in seen:
             causes.append(fields.duplicate(f"status.addresses[{index}]", address.get("address", "")))
-        seen.append(address)
+        seen.add(identity(address))
     return causes
 
 

@@ -1,5 +1,6 @@
 """What must hold for a pod: on create, and when it changes."""
 
+from collections.abc import Hashable
 from copy import deepcopy
 from typing import Any
 
@@ -10,6 +11,7 @@ from ingot.standalone.builtin import addresses, meta, names, selectors
 from ingot.standalone.builtin.kinds import container, podvolumes
 from ingot.standalone.builtin.kinds.node import EFFECTS
 from ingot.standalone.builtin.kinds.priorityclass import POLICIES
+from ingot.standalone.patch.values import identity
 from ingot.standalone.paths import nested
 
 _RESTART = ("Always", "OnFailure", "Never")
@@ -194,11 +196,10 @@ def _deadline(spec: Object, old: Object) -> list[Cause]:
 
 
 def _tolerations_kept(spec: Object, old: Object) -> list[Cause]:
-    def plain(tolerations: Any) -> list[Object]:
-        return [{key: item[key] for key in item if key != "tolerationSeconds"} for item in tolerations or ()]
+    def plain(tolerations: Any) -> set[Hashable]:
+        return {identity({**item, "tolerationSeconds": None}) for item in tolerations or ()}
 
-    now = plain(spec.get("tolerations"))
-    if all(toleration in now for toleration in plain(old.get("tolerations"))):
+    if plain(old.get("tolerations")) <= plain(spec.get("tolerations")):
         return []
     why = "existing toleration can not be modified except its tolerationSeconds"
     return [fields.forbidden("spec.tolerations", why)]
