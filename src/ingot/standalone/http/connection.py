@@ -82,7 +82,7 @@ class Connection(RequestHandler):
         self._headers_so_far += len(data)
         if self._headers_so_far > MAX_HEADER:
             self._refuse()
-        elif self._reading_until is None and self._idle():
+        elif self._reading_until is None and self._current_request is None:
             self._reading_until = self._clock.call_later(self._patience.header, self._late)
 
     def _idle(self) -> bool:
@@ -92,7 +92,10 @@ class Connection(RequestHandler):
         """Whether bytes that come now belong to the headers of a request: the one before has had its body."""
         if self._upgraded or self._payload_parser is not None:
             return False
-        return self._idle() or (self._current_request is not None and self._current_request.content.is_eof())
+        if self._current_request is not None:
+            return self._current_request.content.is_eof()
+        # The first bytes may be there before the task that waits for requests runs.
+        return self._idle() or self._request_count == 0
 
     def _headers_end(self) -> None:
         self._headers_so_far = 0
@@ -103,7 +106,7 @@ class Connection(RequestHandler):
     def _late(self) -> None:
         self._reading_until = None
         if self._idle():
-            self.force_close()
+            self._hang_up()
 
     def _refuse(self) -> None:
         """Says why, as Go does, where nothing else is being answered, and hangs up."""
@@ -131,6 +134,7 @@ class Connection(RequestHandler):
             self._writing_until = None
 
     def _hang_up(self) -> None:
+        """Ends at once: a TLS connection that is closed politely waits half a minute for the client to agree."""
         self._writing_until = None
         if self.transport is not None:
             self.transport.abort()

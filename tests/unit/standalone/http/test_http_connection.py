@@ -1,6 +1,7 @@
 """Connections: those who send half a request, nothing, too much, or do not read, are hung up on."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -10,7 +11,7 @@ from aiohttp import web
 from ingot.api.status import ApiError
 from ingot.standalone.http import answers
 from ingot.standalone.http.answers import refusal
-from ingot.standalone.http.connection import MAX_FIELDS, MAX_HEADER, Connections, Patience
+from ingot.standalone.http.connection import MAX_FIELDS, MAX_HEADER, Connection, Connections, Patience
 from ingot.standalone.http.verbs import MAX_BODY, read_body
 
 SHORT = 0.1
@@ -67,6 +68,25 @@ async def test_half_a_request_and_none_at_all_have_their_time(sent: bytes) -> No
     async with connected(patience) as (reader, writer):
         writer.write(sent)
         assert await reader.read() == b""
+
+
+class Hasty(Connection):
+    """Has its first bytes before the task that waits for requests runs, as may be after a handshake."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.data_received(b"GET / HTTP/1.1\r\nX-A: ")
+
+
+async def test_bytes_that_come_with_the_connection_have_their_time_too() -> None:
+    loop = asyncio.get_running_loop()
+    manager, patience = Connections(handle, MAX_BODY), Patience(SHORT, LONG, LONG)
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    await loop.connect_accepted_socket(lambda: Hasty(manager, patience, loop=loop, access_log=None), ours)
+    async with asyncio.timeout(LONG / 2):
+        assert await loop.sock_recv(theirs, 1) == b""
+    theirs.close()
 
 
 async def test_a_connection_that_idles_after_an_answer_is_closed() -> None:
