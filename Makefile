@@ -26,6 +26,7 @@ demo: $(READY) ## the main job from end to end, on this machine
 	tools/demo.sh
 
 bench: $(READY) ## Ingot and kube-apiserver side by side
+	.venv/bin/python -m compileall -q src
 	PYTHONPATH=tests .venv/bin/python -m bench
 
 kube: $(READY) ## build a real Kubernetes for the tests, once, into a cache outside the tree

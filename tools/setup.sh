@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-PACKAGES=(ca-certificates python3 python3-venv)
+PACKAGES=(ca-certificates python3 python3-venv wrk)
 # Debian's interpreter, not whatever comes first on PATH: it is an optimised build, and the one that
 # Debian's own Python packages are made for.
 PYTHON=${PYTHON:-/usr/bin/python3}
