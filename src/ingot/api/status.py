@@ -100,10 +100,6 @@ def path_not_found() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def method_not_allowed(verb: str) -> ApiError:
-    return ApiError(405, "MethodNotAllowed", f"{verb} is not supported on resources of kind", {})
-
-
 def already_exists(group: str, plural: str, name: str) -> ApiError:
     message = f'{_qualified(group, plural)} "{name}" already exists'
     return ApiError(409, "AlreadyExists", message, _details(group, plural, name))

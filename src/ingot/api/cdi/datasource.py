@@ -38,7 +38,7 @@ class DataSourceSpec(Shape):
 
 
 class DataSourceStatus(Shape):
-    """What the name stands for now. The condition Ready says whether it can be cloned."""
+    """What the name points to at the moment. The condition Ready says whether it can be cloned."""
 
     source: Annotated[Opt[DataSourceSource], Field("The volume or snapshot at the end of the link.")] = UNSET
     conditions: Opt[Conditions] = UNSET
