@@ -119,7 +119,7 @@ def spawn(
 
 
 def _become(command: Sequence[str], log: Path, environment: dict[str, str], directory: Path, report: int) -> None:
-    """In the forked child: forks again, and the grandchild reports its number and becomes the command. Never returns."""
+    """In the forked child: forks again; the grandchild reports its number and becomes the command. Never returns."""
     try:
         os.setsid()
         if os.fork():
