@@ -1,33 +1,49 @@
-"""Quantities as controllers and nodes read them: the number behind `500m`, `1.5Gi` and `2e3`."""
+"""Kubernetes quantities: `500m`, `2Gi`, `1e3`."""
 
 import re
-from fractions import Fraction
+from decimal import ROUND_CEILING, Decimal
 
-_parts = re.compile(
-    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([eE][+-]?[0-9]{1,3}|[KMGTPE]i|[numkMGTPE])?", re.ASCII
-).fullmatch
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-
-
-def exact(given: str | int | float) -> Fraction:
-    """The number that is meant. ValueError for what is no quantity: schemas have kept that out of stored objects."""
-    found = _parts(str(given).strip())
-    if found is None:
-        raise ValueError(f"{given!r} is not a quantity such as 500m, 2 or 1.5Gi")
-    number, suffix = Fraction(found[1]), found[2] or ""
-    if suffix in _BINARY:
-        return number * 2 ** _BINARY[suffix]
-    exponent = int(suffix[1:]) if suffix[:1] in ("e", "E") and len(suffix) > 1 else _DECIMAL.get(suffix, 0)
-    power = 10 ** abs(exponent)
-    return number * power if exponent >= 0 else number / power
+_FORM = re.compile(r"^([+-]?(?:\d+\.?\d*|\.\d+))([eE][+-]?\d+|[KMGTPE]i|[numkMGTPE]?)$")
+_SUFFIXES = {
+    "": Decimal(1),
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
+    **{suffix: Decimal(1000) ** -power for power, suffix in enumerate("mun", start=1)},
+    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
+}
 
 
-def whole(given: str | int | float) -> int:
-    """Bytes or cores, rounded up as Kubernetes does."""
-    return -(-exact(given) // 1)
+class QuantityError(ValueError):
+    """A text that is no quantity."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is not a quantity such as 500m, 2Gi or 1e3")
+        self.text = text
 
 
-def milli(given: str | int | float) -> int:
-    """Thousandths, rounded up: what CPUs are counted in."""
-    return -(-exact(given) * 1000 // 1)
+def exact(quantity: str | int | float) -> Decimal:
+    """The number that a quantity stands for. Raises QuantityError."""
+    matched = _FORM.match(str(quantity).strip())
+    if matched is None:
+        raise QuantityError(str(quantity))
+    number, suffix = matched.groups()
+    if suffix[:1] in ("e", "E") and len(suffix) > 1 and suffix != "Ei":
+        return Decimal(number) * Decimal(10) ** int(suffix[1:])
+    return Decimal(number) * _SUFFIXES[suffix]
+
+
+def whole(quantity: str | int | float) -> int:
+    """The number rounded up, as Kubernetes does for bytes and counts. Raises QuantityError."""
+    return int(exact(quantity).to_integral_value(ROUND_CEILING))
+
+
+def milli(quantity: str | int | float) -> int:
+    """Thousandths, rounded up, as CPUs are counted. Raises QuantityError."""
+    return int((exact(quantity) * 1000).to_integral_value(ROUND_CEILING))
+
+
+def written(number: int) -> str:
+    """Bytes as a quantity, in the largest binary unit that keeps them exact."""
+    for power, unit in reversed(list(enumerate("KMGTPE", start=1))):
+        if number and number % 1024**power == 0:
+            return f"{number // 1024**power}{unit}i"
+    return str(number)
