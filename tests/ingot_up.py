@@ -1,4 +1,4 @@
-"""Ingot's own API server for tests: `ingot up` in a directory, as a process of its own.
+"""Ingot's own API server for tests: `ingot up --only-api` in a directory, as a process of its own.
 
 with IngotUp(directory) as server:
     ... server.kubeconfig, server.url, server.process.pid ...
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -16,10 +17,13 @@ from kube.server import Server
 
 
 class IngotUp(Server):
-    """Entered again, it is a restart on the same directory."""
+    """Entered again, it is a restart on the same directory.
 
-    def __init__(self, directory: Path) -> None:
-        super().__init__(["up", "--dir", str(directory)], directory.with_suffix(".log"))
+    `options` of `ingot up` in place of --only-api give a whole machine: IngotUp(directory, options=()).
+    """
+
+    def __init__(self, directory: Path, options: Sequence[str] = ("--only-api",)) -> None:
+        super().__init__(["up", "--dir", str(directory), *options], directory.with_suffix(".log"))
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
 

@@ -56,7 +56,7 @@ def test_a_full_disk_is_a_clear_error_and_heals(small_disk: Path) -> None:
 
 def refused(directory: Path) -> subprocess.CompletedProcess[str]:
     """How `ingot up` ends on a directory that it cannot serve."""
-    command = [*INGOT, "up", "--dir", str(directory), "--listen", "127.0.0.1:0"]
+    command = [*INGOT, "up", "--dir", str(directory), "--listen", "127.0.0.1:0", "--only-api"]
     return subprocess.run(command, capture_output=True, text=True, timeout=30)
 
 

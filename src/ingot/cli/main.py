@@ -15,6 +15,7 @@ COMMANDS = {
     "apply": "ingot.cli.apply:apply",
     "delete": "ingot.cli.delete:delete",
     "wait": "ingot.cli.wait:wait",
+    "machine": "ingot.cli.machine:machine",
     "webhook": "ingot.cli.webhook:webhook",
 }
 

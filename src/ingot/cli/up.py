@@ -1,18 +1,22 @@
-"""`ingot up`: the API server of this machine."""
+"""`ingot up`: the API server of this machine, and the processes beside it."""
 
 import errno
 import logging
 import os
+import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ingot.cli.child import node_name_option
 from ingot.cli.directory import directory_option
 from ingot.cli.listen import listen_option, taken
 
 if TYPE_CHECKING:
+    from ingot.standalone.children import Child
     from ingot.standalone.process import DirectoryLock
 
 DEFAULT_LISTEN = "127.0.0.1:6440"
@@ -23,11 +27,14 @@ READY_SECONDS = 30.0
 @directory_option
 @listen_option(DEFAULT_LISTEN)
 @click.option("--detach", is_flag=True, help="Serve in the background; return when the server is ready.")
-def up(directory: Path, listen: tuple[str, int], detach: bool) -> None:
-    """Serve the Kubernetes API from a directory.
+@node_name_option
+@click.option("--only-api", is_flag=True, help="Serve the API and nothing else: no controllers, no pods, no guests.")
+def up(directory: Path, listen: tuple[str, int], detach: bool, node_name: str, only_api: bool) -> None:
+    """Serve the Kubernetes API from a directory, and run on this machine what it asks for.
 
-    Writes DIR/kubeconfig, with which kubectl and the other commands of ingot find the server. Without --detach it
-    serves until Ctrl-C.
+    Writes DIR/kubeconfig, with which kubectl and the other commands of ingot find the server. Starts `ingot machine`
+    beside it, which works until the server ends; pods run on. Without --detach it serves until Ctrl-C. Options
+    are not remembered: give them each time.
     """
     from ingot.standalone.process import DirectoryInUseError, DirectoryLock
 
@@ -42,13 +49,29 @@ def up(directory: Path, listen: tuple[str, int], detach: bool) -> None:
         why = f"{directory} cannot be used: {error.strerror}; choose another with --dir"
         raise click.ClickException(why) from error
     host, port = listen
+    children = [] if only_api else _children(directory, node_name)
+    if children:
+        _let_through(directory)
     if detach:
-        _serve_behind(lock, host, port)
+        _serve_behind(lock, host, port, children)
     else:
-        _serve(lock, host, port, lambda address: _announce(directory, address, os.getpid()))
+        _serve(lock, host, port, children, lambda address: _announce(directory, address, os.getpid()))
 
 
-def _serve_behind(lock: "DirectoryLock", host: str, port: int) -> None:
+def _children(directory: Path, node_name: str) -> "list[Child]":
+    from ingot.standalone.children import Child
+
+    ingot = (sys.executable, "-m", "ingot")
+    return [Child("machine", [*ingot, "machine", "--dir", str(directory), "--node-name", node_name])]
+
+
+def _let_through(directory: Path) -> None:
+    """As root, guests run as another user, who must reach their disks below the directory."""
+    if os.geteuid() == 0:
+        directory.chmod(stat.S_IMODE(directory.stat().st_mode) | 0o011)
+
+
+def _serve_behind(lock: "DirectoryLock", host: str, port: int, children: "list[Child]") -> None:
     from ingot.standalone.daemon import StartError, detach
     from ingot.standalone.probe import wait_ready
     from ingot.standalone.process import running
@@ -58,7 +81,7 @@ def _serve_behind(lock: "DirectoryLock", host: str, port: int) -> None:
 
     def work(ready: Callable[[str], None]) -> None:
         try:
-            _serve(lock, host, port, ready)
+            _serve(lock, host, port, children, ready)
         except click.ClickException:
             raise
         except Exception as error:
@@ -76,9 +99,10 @@ def _serve_behind(lock: "DirectoryLock", host: str, port: int) -> None:
     _announce(directory, address, record.pid if record else 0)
 
 
-def _serve(lock: "DirectoryLock", host: str, port: int, ready: Callable[[str], None]) -> None:
+def _serve(lock: "DirectoryLock", host: str, port: int, children: "list[Child]", ready: Callable[[str], None]) -> None:
     """Serves until told to end, and tells others where. Raises ClickException for what the user can mend."""
     from ingot.standalone.access.pki import PkiError
+    from ingot.standalone.children import Children, Parent
     from ingot.standalone.daemon import run
     from ingot.standalone.server import Server
     from ingot.standalone.store.faults import DatabaseError
@@ -89,7 +113,8 @@ def _serve(lock: "DirectoryLock", host: str, port: int, ready: Callable[[str], N
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        run(Server(lock.directory, host, port), started)
+        server = Server(lock.directory, host, port)
+        run(Parent(server, Children(lock.directory, children)), started)
     except (PkiError, DatabaseError) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:

@@ -106,13 +106,18 @@ def _work(log: Path, work: Callable[[Callable[[str], None]], None], writing: int
 
 
 def _redirect(log: Path) -> None:
-    """Standard input reads nothing; what is printed goes to the log, which only the owner may read."""
-    if log.exists() and log.stat().st_size > _LOG_BYTES:
-        log.replace(log.with_name(f"{log.name}.1"))
+    """Standard input reads nothing; what is printed goes to the log."""
     nothing = os.open(os.devnull, os.O_RDONLY)
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    output = open_log(log)
     os.dup2(nothing, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(nothing)
     os.close(output)
+
+
+def open_log(log: Path) -> int:
+    """A descriptor that adds to the log, which only the owner may read; a large one is put aside first."""
+    if log.exists() and log.stat().st_size > _LOG_BYTES:
+        log.replace(log.with_name(f"{log.name}.1"))
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -71,7 +71,7 @@ def status(directory: Path) -> tuple[int, dict[str, object]]:
 
 def test_up_down_and_status_in_the_background(directory: Path) -> None:
     assert status(directory) == (1, {"directory": str(directory), "state": "Stopped"})
-    up = ingot("up", "--dir", directory, "--listen", "127.0.0.1:0", "--detach")
+    up = ingot("up", "--dir", directory, "--listen", "127.0.0.1:0", "--only-api", "--detach")
     assert (up.returncode, up.stderr) == (0, "")
     code, found = status(directory)
     assert (code, found["state"]) == (0, "Ready")
@@ -101,7 +101,7 @@ def test_up_down_and_status_in_the_background(directory: Path) -> None:
 
 
 def test_up_in_the_foreground_ends_with_a_signal(directory: Path) -> None:
-    command = [sys.executable, "-c", INGOT, "up", "--dir", str(directory), "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-c", INGOT, "up", "--dir", str(directory), "--listen", "127.0.0.1:0", "--only-api"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as up:
         assert up.stdout is not None
         assert up.stdout.readline().startswith("Ingot serves https://127.0.0.1:")
@@ -123,7 +123,7 @@ def test_status_in_words(directory: Path) -> None:
 def test_a_taken_port_is_told_in_a_line(directory: Path, detach: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        up = ingot("up", "--dir", directory, "--listen", f"127.0.0.1:{port}", *detach)
+        up = ingot("up", "--dir", directory, "--listen", f"127.0.0.1:{port}", "--only-api", *detach)
     assert (up.returncode, up.stderr.splitlines()[-1]) == (
         1,
         f"Error: 127.0.0.1:{port} is taken by another program; choose another with --listen, or port 0 for a free one",
@@ -133,7 +133,7 @@ def test_a_taken_port_is_told_in_a_line(directory: Path, detach: list[str]) -> N
 def test_a_damaged_key_is_told_in_a_line(directory: Path) -> None:
     (directory / "pki").mkdir(parents=True)
     (directory / "pki" / "ca.pem").write_text("rubbish")
-    up = ingot("up", "--dir", directory, "--listen", "127.0.0.1:0", "--detach")
+    up = ingot("up", "--dir", directory, "--listen", "127.0.0.1:0", "--only-api", "--detach")
     assert up.returncode == 1
     assert up.stderr.startswith(f"Error: {directory}/pki/ca.pem cannot be used: ")
     assert up.stderr.count("\n") == 1
@@ -142,7 +142,7 @@ def test_a_damaged_key_is_told_in_a_line(directory: Path) -> None:
 def test_an_unforeseen_failure_points_to_the_log(directory: Path) -> None:
     directory.mkdir()
     (directory / "fail").touch()
-    up = ingot("up", "--dir", directory, "--listen", "127.0.0.1:0", "--detach")
+    up = ingot("up", "--dir", directory, "--listen", "127.0.0.1:0", "--only-api", "--detach")
     log = directory / "ingot.log"
     assert (up.returncode, up.stderr) == (1, f"Error: the server failed (RuntimeError: no reason); see {log}\n")
     assert "Traceback" in log.read_text()
