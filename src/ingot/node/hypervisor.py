@@ -1,0 +1,168 @@
+"""Domains: start them, look at them, act on them, hear of them. The asyncio face of libvirt."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self, TypeVar
+from xml.etree import ElementTree
+
+from ingot.node import events
+from ingot.node.binding import Connection, Domain, constant
+from ingot.node.events import DomainState, Kind, Told
+from ingot.node.link import HypervisorError, Link, Source
+
+T = TypeVar("T")
+
+# What is read of the end of a domain's log: QEMU's command line and what it said since it was started.
+LOG_TAIL = 256 << 10
+
+
+class Hypervisor:
+    """The domains of one libvirt. Use as `async with Hypervisor(Libvirtd(…)) as hypervisor`.
+
+    Domains are transient: one that has ended is gone from libvirt, and `last_reason` tells why. When libvirtd dies
+    it is started again and connected to, and the subscribers hear of both; calls wait for that up to 15 s. No
+    method tries a call twice. Every method raises HypervisorError.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._subscribers: list[Told] = []
+        self._link = Link(source, self._tell)
+
+    async def open(self) -> None:
+        """Connects, after starting libvirt if need be."""
+        await self._link.open()
+
+    async def close(self) -> None:
+        """Closes the connection. Domains, and libvirt itself, run on."""
+        await self._link.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def subscribe(self, told: Told) -> Callable[[], None]:
+        """Calls `told(name, kind, detail)` on the asyncio loop with every event; `events.Kind` lists them.
+
+        Subscribe before `open` to miss none. Returns the function that ends the subscription.
+        """
+        self._subscribers.append(told)
+        return lambda: self._subscribers.remove(told)
+
+    async def start(self, xml: str, paused: bool = False) -> None:
+        """Starts a transient domain; returns when its QEMU runs, with the CPUs standing if `paused`.
+
+        A domain of that name or UUID that runs already is an error. One that cannot be started leaves nothing.
+        """
+        name = ElementTree.fromstring(xml).findtext("name", "")  # noqa: S314 - our own text
+        flags = constant("VIR_DOMAIN_START_PAUSED") if paused else 0
+        await self.call(name, lambda connection: connection.createXML(xml, flags))
+
+    async def domains(self) -> dict[str, DomainState]:
+        """All domains that libvirt knows, by name."""
+        found = await self.call("", _list)
+        return {state.name: state for state in found}
+
+    async def state(self, name: str) -> DomainState | None:
+        """The domain's state; None when there is no such domain, never was or is gone."""
+
+        def look(domain: Domain) -> DomainState:
+            return events.state(domain.name(), domain.UUIDString(), *domain.state()[:2])
+
+        try:
+            return await self._of(name, look)
+        except HypervisorError as error:
+            if error.missing:
+                return None
+            raise
+
+    async def last_reason(self, name: str, uuid: str) -> str | None:
+        """Why that domain ended: shutdown (by the guest or at its request), crashed, destroyed, failed, ….
+
+        It is read from the log that libvirtd keeps, so that it is known whoever was alive at the time. None when it
+        was never started, has not ended, or libvirtd itself was dead when it ended.
+        """
+        logs = self._source.logs
+        if logs is None:
+            return None
+        return await asyncio.to_thread(_reason_in, logs / f"{name}.log", uuid)
+
+    async def xml(self, name: str) -> str:
+        """The domain's live XML, with all that libvirt has filled in and no secrets."""
+        return await self._of(name, lambda domain: domain.XMLDesc(0))
+
+    async def disk_errors(self, name: str) -> dict[str, str]:
+        """The disks that have an error, by target device such as vda: enospc or unspecified."""
+        words = {1: "unspecified", 2: "enospc"}
+        found = await self._of(name, lambda domain: domain.diskErrors(0) or {})
+        return {device: words[number] for device, number in found.items() if number in words}
+
+    async def shutdown(self, name: str) -> None:
+        """Asks the guest to power off, by its agent or by ACPI; returns at once. A guest may ignore it."""
+        await self._of(name, lambda domain: domain.shutdownFlags(0))
+
+    async def destroy(self, name: str) -> None:
+        """Ends the domain's QEMU; returns when it has ended. One that is gone is no error."""
+        try:
+            await self._of(name, lambda domain: domain.destroyFlags(0))
+        except HypervisorError as error:
+            if not error.missing:
+                raise
+
+    async def suspend(self, name: str) -> None:
+        """Stops the domain's CPUs. One that stands already is no error."""
+        await self._of(name, lambda domain: domain.suspend())
+
+    async def resume(self, name: str) -> None:
+        """Lets the domain's CPUs run on, and tries again what had failed with errorPolicy stop."""
+        await self._of(name, lambda domain: domain.resume())
+
+    async def reset(self, name: str) -> None:
+        """Resets the domain at once, as the button on a case does."""
+        await self._of(name, lambda domain: domain.reset(0))
+
+    async def reboot(self, name: str) -> None:
+        """Asks the guest to reboot itself, by its agent or by ACPI; returns at once."""
+        await self._of(name, lambda domain: domain.reboot(0))
+
+    async def call(self, domain: str, work: Callable[[Connection], T]) -> T:
+        """What `work` returns, which runs in a thread with the connection; `domain` is named in the error."""
+        return await self._link.call(domain, work)
+
+    async def _of(self, name: str, work: Callable[[Domain], T]) -> T:
+        return await self.call(name, lambda connection: work(connection.lookupByName(name)))
+
+    def _tell(self, name: str, kind: Kind, detail: str) -> None:
+        for told in list(self._subscribers):
+            told(name, kind, detail)
+
+
+def _list(connection: Connection) -> list[DomainState]:
+    """All domains in one call to libvirt, without waiting for those that are busy."""
+    flags = constant("VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT")
+    found = connection.getAllDomainStats(constant("VIR_DOMAIN_STATS_STATE"), flags)
+    return [
+        events.state(domain.name(), domain.UUIDString(), stats["state.state"], stats["state.reason"])
+        for domain, stats in found
+    ]
+
+
+def _reason_in(log: Path, uuid: str) -> str | None:
+    """The reason that follows the last start in a domain's log, if that start was of the domain with this UUID."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - LOG_TAIL))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    start = text.rfind(": starting up libvirt version: ")
+    last = text[start:] if start >= 0 else text
+    if start >= 0 and f"-uuid {uuid}" not in last:
+        return None
+    _, found, reason = last.rpartition(": shutting down, reason=")
+    return reason.split()[0] if found else None
