@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 PREFIX = "kubevirt.io/storage.usage-type."
+# The usage type of copies that name none, and of disks that are made on the spot. Every node offers it.
+DEFAULT_USAGE = "default"
 
 
 def locations(annotations: Mapping[str, str]) -> dict[str, str]:
