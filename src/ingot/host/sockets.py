@@ -1,0 +1,51 @@
+"""Unix sockets wherever they are: the kernel takes names of at most 107 bytes, directories may be deeper."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+LONGEST = 107
+
+
+@contextlib.contextmanager
+def short(path: Path) -> Iterator[str]:
+    """A name of the same socket that the kernel takes, for as long as the block lasts."""
+    if len(os.fsencode(path)) <= LONGEST:
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)
+
+
+def listen(path: Path, mode: int = 0o600) -> socket.socket:
+    """A listening socket at `path`, for those whom `mode` admits. One that an earlier process left is replaced.
+
+    It is there in one step: nobody finds it closed, or with other rights.
+    """
+    scratch = path.with_name(f".{secrets.token_hex(4)}")
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with short(scratch) as name:
+            made.bind(name)
+        scratch.chmod(mode)
+        made.listen()
+        made.setblocking(False)
+        scratch.replace(path)
+    except OSError:
+        made.close()
+        scratch.unlink(missing_ok=True)
+        raise
+    return made
+
+
+async def connect(path: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the socket at `path`. Raises OSError when nobody listens there."""
+    with short(path) as name:
+        return await asyncio.open_unix_connection(name)

@@ -1,0 +1,172 @@
+"""The agent's server, with guests played by unix sockets."""
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from ingot.api.status import ApiError, not_found
+from ingot.host.sockets import short
+from ingot.node.server import PLAIN, AgentServer
+
+ONE = "/v1/namespaces/lab/virtualmachineinstances/one"
+
+
+class Machines:
+    """One guest, lab/one, whose serial port is a socket of the test's."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.done: list[str] = []
+
+    async def pause(self, namespace: str, name: str) -> None:
+        self._do("pause", namespace, name)
+
+    async def unpause(self, namespace: str, name: str) -> None:
+        self._do("unpause", namespace, name)
+
+    async def reset(self, namespace: str, name: str) -> None:
+        self._do("reset", namespace, name)
+
+    async def soft_reboot(self, namespace: str, name: str) -> None:
+        raise ApiError(409, "Conflict", "the guest is paused")
+
+    def console_socket(self, namespace: str, name: str) -> Path:
+        self._do("console", namespace, name)
+        return self.directory / "serial"
+
+    def vnc_socket(self, namespace: str, name: str) -> Path:
+        return self.directory / "nobody-listens"
+
+    def _do(self, word: str, namespace: str, name: str) -> None:
+        if (namespace, name) != ("lab", "one"):
+            raise not_found("kubevirt.io", "virtualmachineinstances", name)
+        self.done.append(word)
+
+
+@asynccontextmanager
+async def serving(directory: Path) -> AsyncIterator[tuple[Machines, aiohttp.ClientSession]]:
+    machines = Machines(directory)
+    server = AgentServer(machines, directory / "agent.sock")
+    await server.start()
+    try:
+        with short(directory / "agent.sock") as name:
+            connector = aiohttp.UnixConnector(name)
+            async with aiohttp.ClientSession("http://agent", connector=connector) as session:
+                yield machines, session
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def serial(directory: Path, serve: object) -> AsyncIterator[None]:
+    with short(directory / "serial") as name:
+        server = await asyncio.start_unix_server(serve, name)  # type: ignore[arg-type]
+        async with server:
+            yield
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while chunk := await reader.read(1024):
+        writer.write(chunk.upper())
+        await writer.drain()
+    writer.close()
+
+
+@pytest.fixture(params=["short", "d" * 120])
+def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    made = tmp_path / request.param
+    made.mkdir()
+    return made
+
+
+async def test_acts_reach_the_guest_and_refusals_reach_the_client(directory: Path) -> None:
+    async with serving(directory) as (machines, session):
+        for word in ("pause", "unpause", "reset"):
+            async with session.put(f"{ONE}/{word}") as answer:
+                assert answer.status == 202
+        assert machines.done == ["pause", "unpause", "reset"]
+        async with session.put(f"{ONE}/softreboot") as answer:
+            assert answer.status == 409
+            assert (await answer.json())["message"] == "the guest is paused"
+        async with session.put(ONE.replace("one", "two") + "/pause") as answer:
+            assert answer.status == 404
+        async with session.get(f"{ONE}/console") as answer:
+            assert answer.status == 400
+
+
+async def test_the_socket_is_for_its_owner_only_and_replaces_a_left_one(directory: Path) -> None:
+    (directory / "agent.sock").write_text("left by a dead process")
+    async with serving(directory) as (_, session):
+        assert stat.S_IMODE((directory / "agent.sock").stat().st_mode) == 0o600
+        async with session.put(f"{ONE}/pause") as answer:
+            assert answer.status == 202
+    assert not (directory / "agent.sock").exists()
+
+
+async def test_a_console_carries_bytes_both_ways(directory: Path) -> None:
+    async with serving(directory) as (_, session), serial(directory, echo):
+        async with session.ws_connect(f"{ONE}/console", protocols=(PLAIN,)) as client:
+            assert client.protocol == PLAIN
+            await client.send_bytes(b"abc\x00\xff")
+            await client.send_str("text")
+            got = b""
+            while len(got) < 9:
+                got += await client.receive_bytes(timeout=5)
+            assert got == b"ABC\x00\xffTEXT"
+
+
+async def test_the_next_client_takes_the_console_over(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, session), serial(tmp_path, echo):
+        async with session.ws_connect(f"{ONE}/console") as first, session.ws_connect(f"{ONE}/console") as second:
+            closing = await first.receive(timeout=5)
+            assert closing.type is aiohttp.WSMsgType.CLOSE
+            assert closing.extra == "another client has connected"
+            await second.send_bytes(b"mine")
+            assert await second.receive_bytes(timeout=5) == b"MINE"
+
+
+async def test_a_guest_that_ends_closes_the_console(tmp_path: Path) -> None:
+    async def bye(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"bye")
+        writer.close()
+
+    async with serving(tmp_path) as (_, session), serial(tmp_path, bye):
+        async with session.ws_connect(f"{ONE}/console") as client:
+            assert await client.receive_bytes(timeout=5) == b"bye"
+            assert (await client.receive(timeout=5)).extra == "the guest has hung up"
+
+
+async def test_a_screen_that_nobody_serves_is_told(tmp_path: Path) -> None:
+    async with serving(tmp_path) as (_, session), session.ws_connect(f"{ONE}/vnc") as client:
+        assert (await client.receive(timeout=5)).extra == "QEMU does not answer"
+
+
+async def test_a_flood_waits_for_its_reader_and_another_client_still_gets_in(tmp_path: Path) -> None:
+    sent, stuck = 0, asyncio.Event()
+
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        chunk = b"x" * 65536
+        while not writer.is_closing():
+            writer.write(chunk)
+            try:
+                await asyncio.wait_for(asyncio.shield(writer.drain()), 0.3)
+            except TimeoutError:
+                stuck.set()
+                return
+            except ConnectionError:
+                return
+            sent += len(chunk)
+
+    async with serving(tmp_path) as (_, session), serial(tmp_path, flood):
+        idle = await session.ws_connect(f"{ONE}/console", max_msg_size=0)
+        await asyncio.wait_for(stuck.wait(), 10)
+        assert sent < 8 << 20
+        async with session.ws_connect(f"{ONE}/console") as second:
+            assert await second.receive_bytes(timeout=5)
+        await idle.close()
