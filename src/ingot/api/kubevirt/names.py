@@ -21,6 +21,8 @@ _USAGE_LABEL = "usage-type.ingot.io/"
 # A launcher pod: its one container, the volume that the agent and the launcher share, and the pipe in it that the
 # launcher waits on. The launcher ends when the agent opens and closes the pipe: that is when the guest is gone.
 COMPUTE = "compute"
+# Ingot's own image: on one machine its containers are local processes.
+LAUNCHER_IMAGE = "ingot"
 PRIVATE_VOLUME = "private"
 END_PIPE = "end"
 # Where a volume is in the launcher: a directory below the first, or a device below the second.
