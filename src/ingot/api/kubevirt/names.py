@@ -37,6 +37,10 @@ def usage_label(usage: str) -> str:
     return f"{_USAGE_LABEL}{usage}"
 
 
+def is_usage_label(key: str) -> bool:
+    return key.startswith(_USAGE_LABEL)
+
+
 def offered_usages(node: Object) -> list[str]:
     """The usage types that a node offers, sorted."""
     labels = node["metadata"].get("labels") or {}
