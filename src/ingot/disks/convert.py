@@ -1,0 +1,47 @@
+"""`qemu-img convert`, with its progress, ended with us."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Callable, Sequence
+
+from ingot.host.command import CommandFailed
+
+_PERCENT = re.compile(rb"\((\d+(?:\.\d+)?)/100%\)")
+# A copy that nobody waits for any more must not go on writing: it is killed with the process that started it.
+_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -> None:
+    """Runs `qemu-img convert` with these arguments and tells how much is done, from 0 to 1.
+
+    It is killed when the caller is cancelled. Raises CommandFailed.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *_WITH_US,
+        "qemu-img",
+        "convert",
+        "-p",
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        _, said = await asyncio.gather(_follow(process.stdout, progress), process.stderr.read())
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    if code:
+        raise CommandFailed("qemu-img", code, said.decode(errors="replace"))
+
+
+async def _follow(output: asyncio.StreamReader, progress: Callable[[float], None]) -> None:
+    while text := await output.read(4096):
+        if found := _PERCENT.findall(text):
+            progress(float(found[-1]) / 100)
