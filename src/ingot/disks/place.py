@@ -1,0 +1,15 @@
+"""Where a machine's disks are looked for: its namespace, its node, its launcher pod."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`kubelet` is the kubelet's root directory; `private` the node's own directory for this one machine."""
+
+    namespace: str
+    node: str
+    pod_uid: str
+    kubelet: Path
+    private: Path
