@@ -1,0 +1,189 @@
+"""The disks of an instance: each led from its source through access and copy to the device that the guest sees."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from ingot.api.kubevirt.sizes import vcpus
+from ingot.api.kubevirt.usage import DEFAULT_USAGE
+from ingot.api.object import Object, namespace_of
+from ingot.disks import bridge, copy, inspect
+from ingot.disks.access import Claims, wanted
+from ingot.disks.credentials import secret_usage
+from ingot.disks.endpoint import Endpoint, File, Format, Network
+from ingot.disks.facts import Facts, look
+from ingot.disks.fault import DiskFault
+from ingot.disks.place import Place
+from ingot.disks.resolve import resolve
+from ingot.disks.target import Options, bus_of, device_names, render
+from ingot.kube.client import Client
+from ingot.node.pools import Pools
+from ingot.node.record import Record
+from ingot.node.secrets import Secrets
+
+log = logging.getLogger(__name__)
+
+# Volume, bytes done, bytes in all.
+Progress = Callable[[str, int, int], None]
+_SECRET_KINDS = {"iscsi": "iscsi", "rbd": "ceph"}
+# What an earlier try may have left in a volume's status.
+_NOTHING_WRONG = {"reason": None, "message": None, "progress": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where this node keeps things: its name, the kubelet's root, and the directory of each usage type."""
+
+    node: str
+    kubelet: Path
+    locations: dict[str, Path] = field(default_factory=dict)
+    # Who QEMU and its helpers run as; None for whoever we are.
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The disks of a domain, ready for it, and what to say of the volumes behind them."""
+
+    disks: list[Element]
+    volumes: list[Object]
+
+
+def copy_mode(volume: Object) -> str:
+    """What the guest works on: the source itself, or local data over or in place of it."""
+    if "ephemeral" in volume:
+        return "copy-on-write"
+    return str((volume.get("copy") or {}).get("mode", "none"))
+
+
+def io_threads(spec: Object, disks: list[Object]) -> dict[str, int]:
+    """The number of each disk's I/O thread: its own where it asks for one, the common first one where a policy
+    gives every disk one. Only virtio disks have them."""
+    able = [disk for disk in disks if bus_of(disk) == "virtio"]
+    own = [disk["name"] for disk in able if disk.get("dedicatedIOThread")]
+    shared = bool(spec["domain"].get("ioThreadsPolicy"))
+    numbers = {disk["name"]: 1 for disk in able} if shared else {}
+    return numbers | {name: number for number, name in enumerate(own, start=2 if shared else 1)}
+
+
+def _queues(spec: Object) -> int:
+    return vcpus(spec) if spec["domain"]["devices"].get("blockMultiQueue") else 0
+
+
+def _facts(volume: str, endpoint: Endpoint | None) -> Facts:
+    try:
+        return look(endpoint) if endpoint is not None else Facts()
+    except OSError as error:
+        raise DiskFault(volume, "Unreachable", f"{error.filename}: {error.strerror}; tried again in 10 s") from error
+
+
+class Chains:
+    """Makes the disks of instances, and takes them away again. Every step can be repeated."""
+
+    def __init__(self, client: Client, site: Site, claims: Claims, secrets: Secrets, pools: Pools) -> None:
+        self._client = client
+        self._site = site
+        self._claims = claims
+        self._secrets = secrets
+        self._pools = pools
+
+    async def make(self, instance: Object, record: Record, progress: Progress) -> Chain:
+        """All disks of the instance. Raises DiskFault, having let go of every claim: nobody waits for a machine
+        that does not run."""
+        try:
+            return await self._make(instance, record, progress)
+        except DiskFault:
+            await self._claims.release(record.uid)
+            raise
+
+    async def _make(self, instance: Object, record: Record, progress: Progress) -> Chain:
+        spec = instance["spec"]
+        volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
+        disks = spec["domain"]["devices"].get("disks") or []
+        devices = device_names(disks)
+        threads = io_threads(spec, disks)
+        chain = Chain([], [])
+        for disk in disks:
+            name, volume = disk["name"], volumes.get(disk["name"])
+            endpoint = await self._endpoint(instance, record, volume, disk, progress) if volume else None
+            options = Options(
+                access=wanted(volume, disk) if volume else "read-shared",
+                facts=_facts(name, endpoint),
+                io_thread=threads.get(name, 0),
+                queues=_queues(spec),
+            )
+            usage = secret_usage(record.uid, name)
+            chain.disks.append(render(disk, volume, endpoint, devices[name], usage, options))
+            chain.volumes.append({"name": name, "target": devices[name], "phase": "Ready", **_NOTHING_WRONG})
+        return chain
+
+    async def _endpoint(
+        self, instance: Object, record: Record, volume: Object, disk: Object, progress: Progress
+    ) -> Endpoint:
+        """Where the guest's bytes of one volume are."""
+        name = volume["name"]
+        site = self._site
+        place = Place(namespace_of(instance), site.node, record.pod_uid, site.kubelet, record.directory)
+        source = await resolve(volume, instance, place, self._client)
+        if source.identities:
+            await self._claims.claim(instance, name, source.identities, wanted(volume, disk))
+        await self._tell_secret(record, name, source)
+        if isinstance(source, Network) and bridge.needed(source):
+            source = await self._bridges(record).ensure(name, source)
+        if source.identities:
+            await inspect.probe(name, source, record.directory)
+        if source.format is Format.QCOW2 and source.identities:
+            await inspect.check_qcow2(name, source, record.directory)
+        mode = copy_mode(volume)
+        if mode == "none":
+            return source
+        made = await self._copy(record, volume, mode, source, progress)
+        if mode == "clone":
+            await self._forget_source(record, name, source)
+        return made
+
+    async def _copy(self, record: Record, volume: Object, mode: str, source: Endpoint, progress: Progress) -> File:
+        usage = (volume.get("copy") or {}).get("usageType") or DEFAULT_USAGE
+        name = volume["name"]
+        pool = self._site.locations.get(usage)
+        if pool is None:
+            offered = ", ".join(sorted(self._site.locations))
+            why = f"this node offers no storage of usage type {usage!r} (it offers {offered}); tried again in 10 s"
+            raise DiskFault(name, "UsageTypeNotOffered", why)
+        made = await copy.copy(
+            name, mode, source, pool, f"{record.uid}-{name}", record.directory, lambda *done: progress(name, *done)
+        )
+        await self._pools.refresh(usage)
+        return made
+
+    async def _forget_source(self, record: Record, name: str, source: Endpoint) -> None:
+        """A clone needs its source no more: others may have it, and no secret or bridge stays."""
+        await self._claims.drop(record.uid, name)
+        await self._secrets.remove(secret_usage(record.uid, name))
+        await self._bridges(record).drop(name)
+
+    async def _tell_secret(self, record: Record, name: str, source: Endpoint) -> None:
+        if isinstance(source, Network) and source.credentials and source.protocol in _SECRET_KINDS:
+            kind = _SECRET_KINDS[source.protocol]
+            await self._secrets.define(kind, secret_usage(record.uid, name), source.credentials.secret)
+
+    def _bridges(self, record: Record) -> bridge.Bridges:
+        return bridge.Bridges(record.directory, self._site.user)
+
+    async def mend(self, record: Record) -> list[str]:
+        """Starts bridges again that died; the volumes they are for."""
+        return await self._bridges(record).mend()
+
+    async def clear(self, record: Record) -> None:
+        """Takes away all that the instance has on this node. Its domain must be gone.
+
+        The claims go last: until then nobody else may touch the storage.
+        """
+        await self._bridges(record).end()
+        for usage, pool in self._site.locations.items():
+            if copy.discard(pool, record.uid):
+                await self._pools.refresh(usage)
+        await self._secrets.remove_prefix(secret_usage(record.uid, ""))
+        await self._claims.release(record.uid)

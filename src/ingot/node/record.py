@@ -1,0 +1,98 @@
+"""What this node holds for one instance: a directory, and in it a note that outlives the agent."""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Self
+
+from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.host.files import write_atomically
+from ingot.kube.cache import Key
+
+NOTE = "record.json"
+CONSOLE = "console"
+# QEMU's user passes through these directories on its way to disks and sockets, and sees no list of them.
+DIRECTORY_MODE = 0o711
+
+
+@dataclass(slots=True)
+class Record:
+    """One instance on this node.
+
+    `started`: a domain was made, so that its absence means that it has ended. `stop_asked`: when the guest was asked
+    to shut down, in seconds since 1970, 0 when it was not. `volumes`: what its status says of each volume.
+    """
+
+    directory: Path = field(repr=False)
+    uid: str
+    namespace: str
+    name: str
+    domain: str
+    pod_uid: str = ""
+    started: bool = False
+    stop_asked: float = 0.0
+    volumes: list[Object] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        return Key(self.namespace, self.name)
+
+    @property
+    def console(self) -> Path:
+        """The socket of the first serial port."""
+        return self.directory / CONSOLE
+
+    def save(self) -> None:
+        """Writes the note, and makes the directory when it is not there."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory.chmod(DIRECTORY_MODE)
+        fields = {key: value for key, value in asdict(self).items() if key != "directory"}
+        write_atomically(self.directory / NOTE, json.dumps(fields).encode())
+
+    @classmethod
+    def load(cls, directory: Path) -> Self | None:
+        """The record of that directory; None when there is none, or none that can be read."""
+        try:
+            return cls(directory=directory, **json.loads((directory / NOTE).read_bytes()))
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
+            return None
+
+
+class Records:
+    """All instances of this node, one directory each. Only one process may use it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._directory.chmod(DIRECTORY_MODE)
+        self._records: dict[str, Record] = {}
+        for place in directory.iterdir():
+            if record := Record.load(place):
+                self._records[record.uid] = record
+            else:
+                # Without a note it was never used.
+                shutil.rmtree(place, ignore_errors=True)
+
+    def get(self, uid: str) -> Record | None:
+        return self._records.get(uid)
+
+    def all(self) -> list[Record]:
+        return list(self._records.values())
+
+    def of(self, key: Key) -> list[Record]:
+        """Those of one name: an instance, and what may be left of its predecessors."""
+        return [record for record in self._records.values() if record.key == key]
+
+    def make(self, instance: Object, domain: str, pod_uid: str) -> Record:
+        """The record of a new instance, saved."""
+        uid = uid_of(instance)
+        record = Record(self._directory / uid, uid, namespace_of(instance), name_of(instance), domain, pod_uid)
+        record.save()
+        self._records[uid] = record
+        return record
+
+    def remove(self, record: Record) -> None:
+        """Forgets an instance, and removes its directory with everything in it."""
+        shutil.rmtree(record.directory, ignore_errors=True)
+        self._records.pop(record.uid, None)

@@ -1,0 +1,120 @@
+"""The libvirt domain of an instance."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, fromstring
+
+import pytest
+
+from ingot.node.domain.document import LONGEST_NAME, Host, domain_name, domain_uuid, domain_xml, instance_uid
+from ingot.node.domain.support import unsupported
+
+TCG = Host("tcg", "qemu64")
+CONSOLE = Path("/run/console")
+
+
+def instance(
+    domain: dict[str, Any] | None = None, devices: dict[str, Any] | None = None, **spec: Any
+) -> dict[str, Any]:
+    metadata = {"namespace": "lab", "name": "web", "uid": "0f2b"}
+    whole = {"devices": devices or {}, **(domain or {})}
+    return {"metadata": metadata, "spec": {"domain": whole, **spec}}
+
+
+def rendered(vmi: dict[str, Any], *disks: Element, host: Host = TCG) -> Element:
+    return fromstring(domain_xml(vmi, host, disks, CONSOLE))
+
+
+def test_a_domain_is_found_by_the_names_of_its_instance() -> None:
+    root = rendered(instance())
+    assert root.findtext("name") == "lab_web"
+    assert root.get("type") == "qemu"
+    assert instance_uid(ElementTree.tostring(root, encoding="unicode")) == "0f2b"
+
+
+def test_a_foreign_domain_belongs_to_no_instance() -> None:
+    assert instance_uid("<domain><name>x</name></domain>") == ""
+
+
+def test_names_longer_than_a_file_name_are_cut_and_stay_apart() -> None:
+    long = instance()
+    long["metadata"]["name"] = "a" * 253
+    assert len(domain_name(long)) <= LONGEST_NAME
+    assert domain_name(long).endswith("-0f2b")
+
+
+def test_the_uuid_is_the_given_one_or_the_same_at_every_start() -> None:
+    assert domain_uuid(instance()) == domain_uuid(instance())
+    other = instance()
+    other["metadata"]["namespace"] = "prod"
+    assert domain_uuid(other) != domain_uuid(instance())
+    given = "11111111-2222-3333-4444-555555555555"
+    assert domain_uuid(instance({"firmware": {"uuid": given}})) == given
+
+
+def test_memory_and_cpus_are_those_of_the_spec() -> None:
+    root = rendered(instance({"memory": {"guest": "1Gi"}, "cpu": {"cores": 2, "sockets": 2, "model": "Haswell"}}))
+    assert (root.findtext("memory"), root.find("memory").attrib) == ("1073741824", {"unit": "b"})
+    assert root.findtext("vcpu") == "4"
+    assert root.findtext("cpu/model") == "Haswell"
+    assert root.find("cpu/topology").attrib == {"sockets": "2", "cores": "2", "threads": "1"}
+
+
+def test_kvm_is_used_where_the_node_has_it() -> None:
+    root = rendered(instance(), host=Host("kvm", "host-passthrough"))
+    assert (root.get("type"), root.find("cpu").get("mode")) == ("kvm", "host-passthrough")
+
+
+def test_the_console_is_a_socket_and_the_display_has_none() -> None:
+    root = rendered(instance())
+    assert root.find("devices/serial/source").attrib == {"mode": "bind", "path": str(CONSOLE)}
+    assert root.find("devices/graphics/listen").attrib == {"type": "none"}
+
+
+def test_what_is_not_wanted_is_not_there() -> None:
+    root = rendered(instance(devices={"autoattachSerialConsole": False, "autoattachGraphicsDevice": False}))
+    assert root.find("devices/serial") is None
+    assert root.find("devices/graphics") is None
+
+
+def test_scsi_disks_get_their_controller_and_others_do_not() -> None:
+    disk = fromstring("<disk><target dev='sda' bus='scsi'/></disk>")
+    assert rendered(instance(), disk).find("devices/controller").get("model") == "virtio-scsi"
+    other = fromstring("<disk><target dev='vda' bus='virtio'/></disk>")
+    assert rendered(instance(), other).find("devices/controller") is None
+
+
+def test_there_are_as_many_io_threads_as_disks_use() -> None:
+    disk = fromstring("<disk><driver iothread='3'/><target dev='vda' bus='virtio'/></disk>")
+    assert rendered(instance(), disk).findtext("iothreads") == "3"
+    assert rendered(instance({"ioThreadsPolicy": "shared"})).findtext("iothreads") == "1"
+    assert rendered(instance()).find("iothreads") is None
+
+
+def test_efi_without_secure_boot_is_asked_for_as_such() -> None:
+    root = rendered(instance({"firmware": {"bootloader": {"efi": {"secureBoot": False}}}}))
+    assert root.find("os").get("firmware") == "efi"
+    assert root.find("os/firmware/feature").attrib == {"enabled": "no", "name": "secure-boot"}
+
+
+@pytest.mark.parametrize(
+    ("domain", "devices", "field"),
+    [
+        ({"cpu": {"dedicatedCpuPlacement": True}}, {}, "spec.domain.cpu.dedicatedCpuPlacement"),
+        ({"memory": {"hugepages": {"pageSize": "2Mi"}}}, {}, "spec.domain.memory.hugepages"),
+        ({"firmware": {"kernelBoot": {"container": {"image": "k"}}}}, {}, "spec.domain.firmware.kernelBoot"),
+        ({}, {"gpus": [{"name": "g"}]}, "spec.domain.devices.gpus"),
+        ({}, {"tpm": {}}, "spec.domain.devices.tpm"),
+        ({}, {"interfaces": [{"name": "a", "bridge": {}}]}, "spec.domain.devices.interfaces[0]"),
+    ],
+)
+def test_what_a_node_cannot_do_is_told_by_its_field(
+    domain: dict[str, Any], devices: dict[str, Any], field: str
+) -> None:
+    assert [each.partition(":")[0] for each in unsupported(instance(domain, devices)["spec"])] == [field]
+
+
+def test_an_ordinary_machine_is_supported() -> None:
+    devices = {"interfaces": [{"name": "default", "masquerade": {}}], "rng": {}}
+    assert unsupported(instance(devices=devices, networks=[{"name": "default", "pod": {}}])["spec"]) == []
