@@ -46,13 +46,14 @@ async def copy(
     return File(path) if mode == "clone" else File(path, Format.QCOW2, backing=source)
 
 
-def discard(pool: Path, vmi_uid: str) -> None:
-    """Removes every copy of a machine, whole or half-made."""
-    if not pool.is_dir():
-        return
-    for entry in [*pool.glob(f"{vmi_uid}-*"), *pool.glob(f".{vmi_uid}-*.partial")]:
+def discard(pool: Path, vmi_uid: str) -> bool:
+    """Removes every copy of a machine, whole or half-made; whether there was one."""
+    entries = [*pool.glob(f"{vmi_uid}-*"), *pool.glob(f".{vmi_uid}-*.partial")]
+    for entry in entries:
         entry.unlink(missing_ok=True)
-    sync_directory(pool)
+    if entries:
+        sync_directory(pool)
+    return bool(entries)
 
 
 class _Maker:
@@ -95,14 +96,18 @@ class _Maker:
             self.partial.unlink(missing_ok=True)
 
     async def _read(self) -> None:
-        size = await self._ask("info", "virtual-size")
         # What a qcow2 of it would need is what it holds; for a raw image `measure` tells the size with all holes.
         self.needed = await self._ask("measure", "required", "-O", "qcow2")
         if self.needed > self._free():
             raise self._full()
         with image(self.source, self.scratch) as opened:
             arguments = (*opened.arguments, "-O", "raw", opened.name, str(self.partial))
-            await convert(arguments, lambda done: self.progress(int(done * size), size))
+            await convert(arguments, self._tell)
+
+    def _tell(self, done: float) -> None:
+        # The copy has its full size from the beginning: it is its holes that are filled.
+        size = self.partial.stat().st_size
+        self.progress(int(done * size), size)
 
     def _reflink(self) -> bool:
         """Makes the copy by sharing the source's blocks; whether that was possible."""

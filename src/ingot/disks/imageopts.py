@@ -68,9 +68,12 @@ def address(endpoint: Endpoint) -> str:
         monitors = "\\;".join(_portal(host).replace(":", "\\:") for host in endpoint.hosts)
         return f"rbd:{endpoint.name}:mon_host={monitors}"
     host = _portal(endpoint.hosts[0])
+    if endpoint.protocol in ("http", "https"):
+        # A query may be a token, and it is no place.
+        return f"{endpoint.protocol}://{host}{endpoint.name.partition('?')[0]}"
     if endpoint.protocol == "iscsi":
         return f"iscsi://{host}/{endpoint.name}/{endpoint.lun}"
-    return f"{endpoint.protocol}://{host}/{name.removeprefix('/')}"
+    return f"{endpoint.protocol}://{host}/{name}"
 
 
 def _secret(endpoint: Endpoint) -> bytes | None:
