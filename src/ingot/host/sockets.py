@@ -45,7 +45,19 @@ def listen(path: Path, mode: int = 0o600) -> socket.socket:
     return made
 
 
+async def dial(path: Path) -> socket.socket:
+    """A connection to the socket at `path`, for `asyncio.open_connection(sock=…)`. Raises OSError."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.setblocking(False)
+    try:
+        with short(path) as name:
+            await asyncio.get_running_loop().sock_connect(made, name)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
 async def connect(path: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to the socket at `path`. Raises OSError when nobody listens there."""
-    with short(path) as name:
-        return await asyncio.open_unix_connection(name)
+    return await asyncio.open_connection(sock=await dial(path))

@@ -141,7 +141,7 @@ class Chains:
             return source
         made = await self._copy(record, volume, mode, source, progress)
         if mode == "clone":
-            await self._forget_source(record, name, source)
+            await self._forget_source(record, name)
         return made
 
     async def _copy(self, record: Record, volume: Object, mode: str, source: Endpoint, progress: Progress) -> File:
@@ -158,9 +158,11 @@ class Chains:
         await self._pools.refresh(usage)
         return made
 
-    async def _forget_source(self, record: Record, name: str, source: Endpoint) -> None:
+    async def _forget_source(self, record: Record, name: str) -> None:
         """A clone needs its source no more: others may have it, and no secret or bridge stays."""
-        await self._claims.drop(record.uid, name)
+        held = await self._claims.held_by(record.uid)
+        held.pop(name, None)
+        await self._claims.release(record.uid, keep=frozenset().union(*held.values()))
         await self._secrets.remove(secret_usage(record.uid, name))
         await self._bridges(record).drop(name)
 

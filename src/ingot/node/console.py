@@ -2,12 +2,10 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from aiohttp import WSMsgType, web
-
-from ingot.host import sockets
 
 # How much is taken from the guest at once. Who reads slowly slows down the one who writes, so that no more is ever
 # held than this and the buffers of two sockets.
@@ -20,13 +18,13 @@ class Seats:
     """One seat at each console and each screen. Who comes later gets it, and the one before is sent away."""
 
     def __init__(self) -> None:
-        self._seats: dict[Path, _Seat] = {}
+        self._seats: dict[str, _Seat] = {}
 
     @contextlib.asynccontextmanager
-    async def take(self, path: Path) -> AsyncIterator[asyncio.Event]:
-        """The seat at a guest's socket, once the one before has left it; the event says when to leave it."""
-        seat, before = _Seat(), self._seats.get(path)
-        self._seats[path] = seat
+    async def take(self, place: str) -> AsyncIterator[asyncio.Event]:
+        """The seat at a place, once the one before has left it; the event says when to leave it."""
+        seat, before = _Seat(), self._seats.get(place)
+        self._seats[place] = seat
         try:
             if before:
                 before.leave.set()
@@ -34,8 +32,8 @@ class Seats:
             yield seat.leave
         finally:
             seat.left.set()
-            if self._seats[path] is seat:
-                del self._seats[path]
+            if self._seats[place] is seat:
+                del self._seats[place]
 
 
 class _Seat:
@@ -44,12 +42,12 @@ class _Seat:
         self.left = asyncio.Event()
 
 
-async def pump(client: web.WebSocketResponse, path: Path, leave: asyncio.Event) -> bytes:
+async def pump(client: web.WebSocketResponse, guest: socket.socket, leave: asyncio.Event) -> bytes:
     """Carries bytes both ways until one side hangs up or the client is sent away; says to the client why.
 
-    The client is not closed yet, the guest's socket is. Raises OSError when nobody listens on it.
+    The client is not closed yet, the guest's socket is.
     """
-    reader, writer = await sockets.connect(path)
+    reader, writer = await asyncio.open_connection(sock=guest)
     sides = [
         asyncio.create_task(_to_client(reader, client)),
         asyncio.create_task(_to_guest(client, writer)),

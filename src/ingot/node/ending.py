@@ -6,6 +6,7 @@ from ingot.api.object import Object
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.node import launcher
 from ingot.node.chain import Chains, Site
+from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_uuid
 from ingot.node.events import DomainState, Phase
 from ingot.node.hypervisor import Hypervisor
@@ -24,11 +25,18 @@ class Endings:
     """Ends guests, and knows why those that ended by themselves did."""
 
     def __init__(
-        self, hypervisor: Hypervisor, chains: Chains, records: Records, site: Site, clock: Clock = SYSTEM
+        self,
+        hypervisor: Hypervisor,
+        chains: Chains,
+        records: Records,
+        consoles: Consoles,
+        site: Site,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._hypervisor = hypervisor
         self._chains = chains
         self._records = records
+        self._consoles = consoles
         self._site = site
         self._clock = clock
         self._reasons: dict[str, str] = {}
@@ -52,7 +60,7 @@ class Endings:
         if state is None:
             return None
         now = self._clock.time()
-        grace = instance["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS)
+        grace = float(instance["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS))
         left = grace - (now - record.stop_asked if record.stop_asked else 0.0)
         if left <= 0 or not _hears(state):
             await self._hypervisor.destroy(record.domain)
@@ -65,6 +73,7 @@ class Endings:
 
     async def clear(self, record: Record) -> None:
         """Takes away what is left of an instance whose QEMU is gone, and lets its launcher end."""
+        self._consoles.leave(record.uid)
         await self._chains.clear(record)
         launcher.let_go(self._site.kubelet, record.pod_uid)
         self._reasons.pop(record.domain, None)

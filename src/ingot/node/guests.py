@@ -1,6 +1,6 @@
 """What the agent's server asks of the node: the guests that run here, by the names of their instances."""
 
-from pathlib import Path
+import socket
 from typing import Protocol
 
 
@@ -23,8 +23,8 @@ class Guests(Protocol):
     async def soft_reboot(self, namespace: str, name: str) -> None:
         """Asks the guest to reboot itself, by its agent or by ACPI."""
 
-    def console_socket(self, namespace: str, name: str) -> Path:
-        """The unix socket of the guest's first serial port, on which QEMU listens."""
+    async def console(self, namespace: str, name: str) -> socket.socket:
+        """A connection to the guest's first serial port; what it said a moment before comes first."""
 
-    def vnc_socket(self, namespace: str, name: str) -> Path:
-        """The unix socket on which QEMU speaks RFB."""
+    async def screen(self, namespace: str, name: str) -> socket.socket:
+        """A connection to the guest's screen, which speaks RFB."""

@@ -1,6 +1,7 @@
 """Domains: start them, look at them, act on them, hear of them. The asyncio face of libvirt."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
@@ -128,6 +129,11 @@ class Hypervisor:
     async def reboot(self, name: str) -> None:
         """Asks the guest to reboot itself, by its agent or by ACPI; returns at once."""
         await self._of(name, lambda domain: domain.reboot(0))
+
+    async def open_screen(self, name: str) -> socket.socket:
+        """A connection to the domain's screen, which speaks RFB. There is no other way to it."""
+        flags = constant("VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH")
+        return socket.socket(fileno=await self._of(name, lambda domain: domain.openGraphicsFD(0, flags)))
 
     async def call(self, domain: str, work: Callable[[Connection], T]) -> T:
         """What `work` returns, which runs in a thread with the connection; `domain` is named in the error."""

@@ -16,6 +16,7 @@ from ingot.kube.objects import is_deleting
 from ingot.kube.transport import ConnectionFailed
 from ingot.node import launcher, status
 from ingot.node.chain import Chains
+from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_name, instance_uid
 from ingot.node.ending import Endings
 from ingot.node.events import DomainState, Kind, Phase
@@ -47,6 +48,7 @@ class Instances:
         starter: Starter,
         endings: Endings,
         teller: Teller,
+        consoles: Consoles,
     ) -> None:
         self._client = manager.client
         self._node = node
@@ -56,6 +58,7 @@ class Instances:
         self._starter = starter
         self._endings = endings
         self._teller = teller
+        self._consoles = consoles
         self.instances = manager.informer(INSTANCES, label_selector=f"{NODE_NAME}={node}")
         self._pods = manager.informer(PODS, field_selector=f"spec.nodeName={node}", label_selector=f"{APP}={LAUNCHER}")
         self._controller = Controller("node", self.reconcile, workers=WORKERS)
@@ -65,6 +68,10 @@ class Instances:
         hypervisor.subscribe(self._hear)
         for record in records.all():
             self._controller.queue.add(record.key)
+
+    def uids(self) -> set[str]:
+        """The instances of this node, by their uids."""
+        return {uid_of(instance) for instance in self.instances.cache.list()}
 
     def _abandon(self, old: Object | None, new: Object | None) -> None:
         """A start that nobody wants any more is broken off."""
@@ -116,7 +123,9 @@ class Instances:
             return None
         if record is None:
             if state is not None and not await self._is_ours(instance, domain):
-                why = f"libvirt has a domain {domain!r} that is not of this instance; end it with: virsh destroy {domain}"
+                why = (
+                    f"libvirt has a domain {domain!r} that is not of this instance; end it with: virsh destroy {domain}"
+                )
                 await self._teller.refused(instance, "DomainNameTaken", f"{why}; looked at again in 10 s")
                 return Result(RETRY_SECONDS)
             instance = await self._teller.hold(instance)
@@ -127,8 +136,13 @@ class Instances:
             # The agent was killed between a start and its note.
             record.started = True
             record.save()
-        await self._teller.running(instance, state, record.volumes)
+        await self._tell_running(instance, record, state)
         return await self._revive(record, state)
+
+    async def _tell_running(self, instance: Object, record: Record, state: DomainState) -> None:
+        if instance["spec"]["domain"]["devices"].get("autoattachSerialConsole") is not False:
+            self._consoles.attend(record.uid, record.console)
+        await self._teller.running(instance, state, record.volumes)
 
     async def _is_ours(self, instance: Object, domain: str) -> bool:
         return instance_uid(await self._hypervisor.xml(domain)) == uid_of(instance)
@@ -152,7 +166,7 @@ class Instances:
         except Abandoned:
             return Result(0.0)
         if state := await self._hypervisor.state(record.domain):
-            await self._teller.running(instance, state, record.volumes)
+            await self._tell_running(instance, record, state)
             return None
         return Result(0.0)
 

@@ -1,0 +1,115 @@
+"""The node's agent: everything of one node put together, started and stopped. Guests outlive it."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingot.api.kubevirt.usage import DEFAULT_USAGE
+from ingot.disks.access import Claims
+from ingot.kube.client import Client
+from ingot.kube.events import Recorder
+from ingot.kube.manager import Manager
+from ingot.node.accelerator import choose
+from ingot.node.chain import Chains, Site
+from ingot.node.consoles import Consoles
+from ingot.node.domain.document import Host
+from ingot.node.ending import Endings
+from ingot.node.hypervisor import Hypervisor
+from ingot.node.instances import Instances
+from ingot.node.libvirtd import libvirt_of
+from ingot.node.offer import Offer
+from ingot.node.pools import Pools
+from ingot.node.record import DIRECTORY_MODE, Records
+from ingot.node.residents import Residents
+from ingot.node.secrets import Secrets
+from ingot.node.server import AgentServer
+from ingot.node.starting import Starter
+from ingot.node.telling import Teller
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How an agent runs.
+
+    `directory` is the agent's own, `kubelet` the kubelet's root, `socket` where it is asked about its guests.
+    `locations` are directories by usage type, to which the default one is added. `accelerator` is kvm or tcg, and
+    chosen by evidence when it is None; `libvirt` is a connection URI, and None to start a private one. `user` is whom
+    QEMU runs as, and None for ourselves.
+    """
+
+    node: str
+    directory: Path
+    kubelet: Path
+    socket: Path
+    locations: dict[str, Path]
+    accelerator: str | None = None
+    libvirt: str | None = None
+    user: str | None = None
+
+
+class Agent:
+    """The agent of one node. Only one may run in a directory."""
+
+    def __init__(self, client: Client, options: Options) -> None:
+        self._client = client
+        self._options = options
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Works until `stop` is set. Raises HypervisorError when there is no libvirt to be had."""
+        options = self._options
+        locations = self._locations()
+        accelerator = await choose(options.directory, options.accelerator)
+        log.info("guests run on %s: %s", accelerator.name, accelerator.evidence)
+        hypervisor = Hypervisor(libvirt_of(options.libvirt, options.directory / "libvirt", options.user))
+        manager = Manager(self._client)
+        site = Site(options.node, options.kubelet, locations, options.user)
+        pools = Pools(hypervisor)
+        records = Records(options.directory / "machines")
+        claims = Claims(self._client, options.node)
+        chains = Chains(self._client, site, claims, Secrets(hypervisor), pools)
+        recorder = Recorder(self._client, "ingot-agent", host=options.node)
+        consoles = Consoles()
+        instances = Instances(
+            manager,
+            options.node,
+            hypervisor,
+            records,
+            chains,
+            Starter(hypervisor, chains, Host(accelerator.name, accelerator.cpu_model)),
+            Endings(hypervisor, chains, records, consoles, site),
+            Teller(self._client, recorder, {}),
+            consoles,
+        )
+        Offer(manager, options.node, locations, f"unix://{options.socket}")
+        manager.serve(recorder.run)
+        manager.serve(lambda: self._collect(instances, records, claims))
+        server = AgentServer(Residents(instances.instances, records, hypervisor, consoles), options.socket)
+        async with hypervisor:
+            for usage, path in locations.items():
+                await pools.ensure(usage, path)
+            await server.start()
+            try:
+                await manager.run(stop)
+            finally:
+                await server.stop()
+
+    def _locations(self) -> dict[str, Path]:
+        """The directory of each usage type, made where it is missing."""
+        options = self._options
+        locations = {DEFAULT_USAGE: options.directory / "pools" / DEFAULT_USAGE, **options.locations}
+        for place in (options.directory, options.directory / "pools", *locations.values()):
+            if not place.is_dir():
+                place.mkdir(parents=True)
+                place.chmod(DIRECTORY_MODE)
+        return locations
+
+    async def _collect(self, instances: Instances, records: Records, claims: Claims) -> None:
+        """Once: ends claims whose machines are no more, which an agent that was killed could not."""
+        await instances.instances.wait_synced()
+        known = {*(record.uid for record in records.all()), *instances.uids()}
+        for ended in await claims.collect(frozenset(known)):
+            log.warning("a claim was left behind, and is ended: %s", ended)
+        await asyncio.Event().wait()
