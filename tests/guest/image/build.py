@@ -42,6 +42,18 @@ class GuestImage:
     """The bootable disk of the tests."""
 
     @staticmethod
+    def why_not() -> str:
+        """What is lacking for it on this machine, and what would mend it; "" when nothing is."""
+        needed = {
+            Path("/bin/busybox"): "busybox-static",
+            Path("/usr/bin/xorriso"): "xorriso",
+            _LOADER: "isolinux",
+            _LOADER_CORE: "syslinux-common",
+        }
+        missing = [package for file, package in needed.items() if not file.exists()]
+        return f"no guest image: apt-get install {' '.join(missing)}" if missing else ""
+
+    @staticmethod
     def build(cache: Path | None = None) -> Path:
         """The image, made if the cache has none of the same content. It belongs to all: boot from a copy of it."""
         home = cache or ingot_cache()
