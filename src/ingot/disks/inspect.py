@@ -1,0 +1,170 @@
+"""A look at an endpoint before a guest gets it: whether it answers, lets us in, and is what it is said to be."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from ingot.disks.endpoint import Block, Endpoint, File, Format, Network
+from ingot.disks.fault import DiskFault
+from ingot.disks.imageopts import image
+from ingot.disks.qcow2 import HEAD, BadHeader, Header
+from ingot.disks.source.refusal import patiently, refusal
+from ingot.host.command import CommandFailed, CommandTimeout, Limits, run
+
+_CONNECT_SECONDS = 3.0
+_SECONDS = 10.0
+# GlusterFS's library alone takes this long to open a file and to close it.
+_GLUSTER_SECONDS = 30.0
+# Ceph's library reserves much that it never uses.
+_MEMORY = 8 << 30
+_SERVERS = {"nbd": "NBD server", "iscsi": "iSCSI portal", "rbd": "Ceph monitor", "gluster": "GlusterFS server"}
+_DENIED = ("Authentication fail", "Authorization fail", "not permitted", "Permission denied", "TLS")
+_ABSENT = ("not available", "not present", "not found", "NOT_SUPPORTED", "No such file")
+_DUMPED = re.compile(r"^[0-9a-f]{8}:  ((?:[0-9a-f]{2} )+)", re.MULTILINE)
+
+
+async def probe(volume: str, endpoint: Endpoint, scratch: Path) -> int:
+    """The virtual size of an endpoint in bytes, which proves that it is there and that we may use it.
+
+    A qcow2 is checked as by `check_qcow2`. `scratch` is a directory that only we can read. It takes at most a few
+    seconds. Endpoints behind a bridge are probed by the bridge's endpoint. Raises DiskFault, with the reason
+    Unreachable, AccessDenied, NotFound or BadImage.
+    """
+    if endpoint.format is Format.QCOW2:
+        return await check_qcow2(volume, endpoint, scratch)
+    if isinstance(endpoint, Network):
+        told = await _ask(volume, endpoint, scratch, ("qemu-img", "info", "--output=json"))
+        size = int(json.loads(told)["virtual-size"])
+    else:
+        size, _ = await _look(volume, endpoint)
+    if size <= 0:
+        raise refusal(volume, "BadImage", f"{describe(endpoint)} is empty: it has no bytes")
+    return size
+
+
+async def check_qcow2(volume: str, endpoint: Endpoint, scratch: Path) -> int:
+    """The virtual size of a qcow2 that stands by itself. Raises DiskFault as `probe` does.
+
+    One with a backing file, an external data file or encryption, or with sizes that cannot be true, is refused.
+    """
+    if isinstance(endpoint, Network):
+        head = await _head(volume, endpoint, scratch)
+    else:
+        _, head = await _look(volume, endpoint)
+    try:
+        header = Header.parse(head)
+        header.check()
+    except BadHeader as fault:
+        raise refusal(volume, "BadImage", f"{describe(endpoint)} {fault}") from None
+    return header.size
+
+
+def describe(endpoint: Endpoint) -> str:
+    """An endpoint in words, without anything secret."""
+    if not isinstance(endpoint, Network):
+        return str(endpoint.path)
+    match endpoint.protocol:
+        case "nbd":
+            thing = f"NBD export {endpoint.name!r}"
+        case "iscsi":
+            thing = f"LUN {endpoint.lun} of iSCSI target {endpoint.name}"
+        case "rbd":
+            thing = f"RBD image {endpoint.name}"
+        case "gluster":
+            thing = f"GlusterFS file {endpoint.name}"
+        case _:
+            thing = f"{endpoint.protocol}:{endpoint.name}"
+    return f"{thing} at {_where(endpoint)}"
+
+
+def _where(endpoint: Network) -> str:
+    return str(endpoint.socket or ", ".join(f"{host.host}:{host.port}" for host in endpoint.hosts))
+
+
+async def _look(volume: str, endpoint: File | Block) -> tuple[int, bytes]:
+    return await patiently(volume, str(endpoint.path), lambda: _size_and_head(volume, endpoint.path))
+
+
+def _size_and_head(volume: str, path: Path) -> tuple[int, bytes]:
+    """The size of a file or a device, and its first bytes."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return os.lseek(descriptor, 0, os.SEEK_END), os.pread(descriptor, HEAD, 0)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise refusal(volume, "NotFound", f"{path} does not exist") from None
+    except PermissionError as error:
+        raise refusal(volume, "AccessDenied", f"{path} cannot be read: {error.strerror}") from None
+    except OSError as error:
+        raise refusal(volume, "Unreachable", f"{path} cannot be read: {error.strerror}") from None
+
+
+async def _head(volume: str, endpoint: Network, scratch: Path) -> bytes:
+    plain = replace(endpoint, format=Format.RAW)
+    dump = await _ask(volume, plain, scratch, ("qemu-io", "-r", "-c", f"read -v 0 {HEAD}"))
+    return bytes.fromhex("".join(_DUMPED.findall(dump)))
+
+
+async def _ask(volume: str, endpoint: Network, scratch: Path, command: tuple[str, ...]) -> str:
+    """What a tool of QEMU's prints about an endpoint that is taken for raw, whatever its bytes say."""
+    if endpoint.socket is None:
+        await _connect(volume, endpoint)
+    seconds = _GLUSTER_SECONDS if endpoint.protocol == "gluster" else _SECONDS - _CONNECT_SECONDS
+    limits = Limits(seconds, cpu=int(seconds), memory=_MEMORY)
+    with image(endpoint, scratch) as opened:
+        try:
+            # Errors are told apart by QEMU's words, which must not be another language's.
+            environment = {**os.environ, "LC_ALL": "C"}
+            return await run((*command, *opened.arguments, opened.name), limits=limits, environment=environment)
+        except CommandTimeout:
+            message = f"{_server(endpoint)} did not answer in {seconds:g} s for {describe(endpoint)}"
+            raise refusal(volume, "Unreachable", message) from None
+        except CommandFailed as failure:
+            raise _translated(volume, endpoint, failure.stderr) from None
+
+
+async def _connect(volume: str, endpoint: Network) -> None:
+    """Makes sure that one of the hosts answers; libraries take minutes to notice that none does."""
+    said = []
+    for host in endpoint.hosts:
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS / len(endpoint.hosts)):
+                _, writer = await asyncio.open_connection(host.host, host.port)
+        except TimeoutError:
+            said.append(f"{host.host}:{host.port} does not answer")
+        except OSError as error:
+            said.append(f"{host.host}:{host.port}: {_words(error)}")
+        else:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            return
+    message = f"{_server(endpoint)} cannot be reached for {describe(endpoint)} ({'; '.join(said)}): see that it runs"
+    raise refusal(volume, "Unreachable", message)
+
+
+def _words(error: OSError) -> str:
+    """The system's own words; asyncio puts others in their place, and name servers have numbers below zero."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+
+
+def _server(endpoint: Network) -> str:
+    return f"the {_SERVERS[endpoint.protocol]}"
+
+
+def _translated(volume: str, endpoint: Network, stderr: str) -> DiskFault:
+    """What QEMU's tool said, as one of our reasons. Its words begin with the image's options, which nobody needs."""
+    said = " ".join(stderr.rpartition("': ")[2].split())
+    server, thing = _server(endpoint), describe(endpoint)
+    if any(word in said for word in _DENIED):
+        message = f"{server} does not let us in to {thing} ({said}): check the Secret that secretRef names"
+        return refusal(volume, "AccessDenied", message)
+    if any(word in said for word in _ABSENT):
+        return refusal(volume, "NotFound", f"{server} has no {thing} ({said}): correct its name, or create it")
+    return refusal(volume, "Unreachable", f"{server} does not serve {thing} ({said}): see that it runs and is well")
