@@ -163,12 +163,14 @@ class Transport:
     async def websocket(
         self, path: str, *, params: Mapping[str, str] | None = None, protocols: Sequence[str] = ()
     ) -> aiohttp.ClientWebSocketResponse:
-        """An open WebSocket, for exec, console and the like; the caller closes it."""
+        """An open WebSocket, for exec, console and the like; the caller closes it. Raises as `request` does."""
         try:
             opened: aiohttp.ClientWebSocketResponse = await self._pool().ws_connect(
                 self._url(path, params), protocols=protocols, max_msg_size=0, **self._arguments({})
             )
         except aiohttp.WSServerHandshakeError as error:
+            # aiohttp keeps the answer to itself. Asked without an upgrade, the server says why it refuses.
+            await self.request("GET", path, params=params, seconds=CONNECT_SECONDS)
             raise ApiError(error.status, "", f"GET {path}: no WebSocket: {error.message}") from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._failed("GET", path, error) from error

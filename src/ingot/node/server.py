@@ -1,7 +1,8 @@
 """The agent's server: what can be asked of the guests of one node, over a unix socket."""
 
-import asyncio
+import contextlib
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from aiohttp import WSCloseCode, web
 
 from ingot.api.status import ApiError, bad_request, internal
 from ingot.host import sockets
+from ingot.kube.tunnel import hang_up
 from ingot.node.console import Seats, pump
 from ingot.node.guests import Guests
 
@@ -20,12 +22,10 @@ PREFIX = "/v1/namespaces/{namespace}/virtualmachineinstances/{name}"
 PLAIN = "plain.kubevirt.io"
 # A keystroke is a byte; what is pasted comes in messages of some kilobytes.
 MAX_MESSAGE = 1 << 20
-NO_GUEST = b"QEMU does not answer"
-GOODBYE_SECONDS = 2.0
 SHUTDOWN_SECONDS = 1.0
 
 _Act = Callable[[str, str], Awaitable[None]]
-_Find = Callable[[str, str], Path]
+_Open = Callable[[str, str], Awaitable[socket.socket]]
 
 
 class AgentServer:
@@ -43,8 +43,8 @@ class AgentServer:
             ("softreboot", guests.soft_reboot),
         ):
             self._app.router.add_put(f"{PREFIX}/{word}", _acting(act))
-        for word, find in (("console", guests.console_socket), ("vnc", guests.vnc_socket)):
-            self._app.router.add_get(f"{PREFIX}/{word}", self._streaming(find))
+        for word, open_ in (("console", guests.console), ("vnc", guests.screen)):
+            self._app.router.add_get(f"{PREFIX}/{word}", self._streaming(open_))
 
     async def start(self) -> None:
         """Returns when requests are answered. Raises OSError when the socket cannot be made."""
@@ -60,20 +60,17 @@ class AgentServer:
             await self._runner.cleanup()
             self._socket.unlink(missing_ok=True)
 
-    def _streaming(self, find: _Find) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def _streaming(self, open_: _Open) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
-            path = find(*_instance(request))
-            client = web.WebSocketResponse(protocols=(PLAIN,), max_msg_size=MAX_MESSAGE, compress=False)
-            if not client.can_prepare(request):
-                raise bad_request("this is a WebSocket: an upgrade is required")
-            await client.prepare(request)
-            try:
-                async with self._seats.take(path) as leave:
-                    why = await pump(client, path, leave)
-            except OSError as error:
-                log.warning("%s cannot be opened: %s", path, error)
-                why = NO_GUEST
-            await _close(client, request, why)
+            # Opened first, so that a refusal comes with its reason whether or not this is a WebSocket.
+            with contextlib.closing(await open_(*_instance(request))) as guest:
+                client = web.WebSocketResponse(protocols=(PLAIN,), max_msg_size=MAX_MESSAGE, compress=False)
+                if not client.can_prepare(request):
+                    raise bad_request("this is a WebSocket: an upgrade is required")
+                async with self._seats.take(request.path) as leave:
+                    await client.prepare(request)
+                    why = await pump(client, guest, leave)
+            await hang_up(client, request, (WSCloseCode.GOING_AWAY, why))
             return client
 
         return handle
@@ -85,16 +82,6 @@ def _acting(act: _Act) -> Callable[[web.Request], Awaitable[web.StreamResponse]]
         return web.Response(status=202)
 
     return handle
-
-
-async def _close(client: web.WebSocketResponse, request: web.Request, why: bytes) -> None:
-    """Says goodbye, but does not wait for a client that has stopped to read."""
-    try:
-        async with asyncio.timeout(GOODBYE_SECONDS):
-            await client.close(code=WSCloseCode.GOING_AWAY, message=why)
-    except TimeoutError:
-        if request.transport:
-            request.transport.abort()
 
 
 def _instance(request: web.Request) -> tuple[str, str]:
@@ -110,8 +97,10 @@ async def _refusals(
         return await handler(request)
     except ApiError as error:
         refusal = error
-    except (web.HTTPException, ConnectionError):
+    except (web.HTTPException, ConnectionResetError):
         raise
+    except OSError as error:
+        refusal = internal(f"the guest does not answer: {error}")
     except Exception as error:
         log.exception("%s %s failed", request.method, request.path)
         refusal = internal(f"{type(error).__name__}: {error}")

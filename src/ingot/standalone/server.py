@@ -18,6 +18,7 @@ from ingot.standalone.access.rbac import Authorizer
 from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.builtin.admission import Lookup
 from ingot.standalone.builtin.kinds import DEFINITIONS
+from ingot.standalone.http.aggregate import Extension
 from ingot.standalone.http.connection import Connections
 from ingot.standalone.http.documents import Documents
 from ingot.standalone.http.handler import Handler
@@ -50,8 +51,10 @@ RENEWAL_SECONDS = 12 * 3600.0
 class Server:
     """Serves the Kubernetes API from one directory. The caller holds the directory's lock."""
 
-    def __init__(self, directory: Path, host: str, port: int) -> None:
+    def __init__(self, directory: Path, host: str, port: int, extension: Path | None = None) -> None:
+        """With `extension`, the socket of the server of subresources.kubevirt.io, that group is served too."""
         self.directory = directory
+        self._extension = Extension(extension) if extension else None
         self.host = host
         self.port = port
         self._policy_version = 0
@@ -77,12 +80,15 @@ class Server:
         self._verbs = Verbs(world, Reviews(authorizer, bearers, self._get))
         customs = Customs(world)
         await bootstrap.furnish(world)
+        if self._extension:
+            await bootstrap.admit_users(world)
         namespaces = Namespaces(world, keys.authority_pem)
         self._workers = [customs, namespaces, Nodes(world), Protection(world), Roles(world), Collector(world)]
         for worker in self._workers:
             worker.start()
-        documents = Documents(world.catalog, lambda: self._ready)
-        handler = Handler(Authenticator(bearers, authorizer), authorizer, documents, self._verbs)
+        documents = Documents(world.catalog, lambda: self._ready, extended=self._extension is not None)
+        authenticator = Authenticator(bearers, authorizer)
+        handler = Handler(authenticator, authorizer, documents, self._verbs, self._extension)
         self._tls = keys.server_context()
         await self._listen(handler)
         write_kubeconfig(self.directory / "kubeconfig", keys, self.address)

@@ -87,7 +87,7 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 @pytest.fixture(params=["short", "d" * 120])
 def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    made = tmp_path / request.param
+    made = tmp_path / str(request.param)
     made.mkdir()
     return made
 
@@ -117,25 +117,32 @@ async def test_the_socket_is_for_its_owner_only_and_replaces_a_left_one(director
 
 
 async def test_a_console_carries_bytes_both_ways(directory: Path) -> None:
-    async with serving(directory) as (_, session), serial(directory, echo):
-        async with session.ws_connect(f"{ONE}/console", protocols=(PLAIN,)) as client:
-            assert client.protocol == PLAIN
-            await client.send_bytes(b"abc\x00\xff")
-            await client.send_str("text")
-            got = b""
-            while len(got) < 9:
-                got += await client.receive_bytes(timeout=5)
-            assert got == b"ABC\x00\xffTEXT"
+    async with (
+        serving(directory) as (_, session),
+        serial(directory, echo),
+        session.ws_connect(f"{ONE}/console", protocols=(PLAIN,)) as client,
+    ):
+        assert client.protocol == PLAIN
+        await client.send_bytes(b"abc\x00\xff")
+        await client.send_str("text")
+        got = b""
+        while len(got) < 9:
+            got += await client.receive_bytes(timeout=5)
+        assert got == b"ABC\x00\xffTEXT"
 
 
 async def test_the_next_client_takes_the_console_over(tmp_path: Path) -> None:
-    async with serving(tmp_path) as (_, session), serial(tmp_path, echo):
-        async with session.ws_connect(f"{ONE}/console") as first, session.ws_connect(f"{ONE}/console") as second:
-            closing = await first.receive(timeout=5)
-            assert closing.type is aiohttp.WSMsgType.CLOSE
-            assert closing.extra == "another client has connected"
-            await second.send_bytes(b"mine")
-            assert await second.receive_bytes(timeout=5) == b"MINE"
+    async with (
+        serving(tmp_path) as (_, session),
+        serial(tmp_path, echo),
+        session.ws_connect(f"{ONE}/console") as first,
+        session.ws_connect(f"{ONE}/console") as second,
+    ):
+        closing = await first.receive(timeout=5)
+        assert closing.type is aiohttp.WSMsgType.CLOSE
+        assert closing.extra == "another client has connected"
+        await second.send_bytes(b"mine")
+        assert await second.receive_bytes(timeout=5) == b"MINE"
 
 
 async def test_a_guest_that_ends_closes_the_console(tmp_path: Path) -> None:
@@ -143,10 +150,13 @@ async def test_a_guest_that_ends_closes_the_console(tmp_path: Path) -> None:
         writer.write(b"bye")
         writer.close()
 
-    async with serving(tmp_path) as (_, session), serial(tmp_path, bye):
-        async with session.ws_connect(f"{ONE}/console") as client:
-            assert await client.receive_bytes(timeout=5) == b"bye"
-            assert (await client.receive(timeout=5)).extra == "the guest has hung up"
+    async with (
+        serving(tmp_path) as (_, session),
+        serial(tmp_path, bye),
+        session.ws_connect(f"{ONE}/console") as client,
+    ):
+        assert await client.receive_bytes(timeout=5) == b"bye"
+        assert (await client.receive(timeout=5)).extra == "the guest has hung up"
 
 
 async def test_a_screen_that_nobody_serves_is_told(tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ from ingot.standalone.resources.catalog import Catalog
 class Documents:
     """Answers from what the catalog says, and keeps the answers until the catalog changes."""
 
-    def __init__(self, catalog: Catalog, ready: Callable[[], bool]) -> None:
+    def __init__(self, catalog: Catalog, ready: Callable[[], bool], *, extended: bool = False) -> None:
+        """With `extended`, discovery names the group of the extension server too."""
         self._catalog = catalog
+        self._extended = extended
         self._health = Health(ready)
         self._generation = -1
         self._discovery = Discovery([])
@@ -52,6 +54,6 @@ class Documents:
     def _refresh(self) -> None:
         if self._generation != self._catalog.generation:
             definitions = list(self._catalog)
-            self._discovery = Discovery(definitions)
+            self._discovery = Discovery(definitions, extended=self._extended)
             self._openapi = OpenApi(definitions)
             self._generation = self._catalog.generation

@@ -9,6 +9,7 @@ from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.authenticate import Authenticator
 from ingot.standalone.access.rbac import Authorizer
 from ingot.standalone.http import target as targets
+from ingot.standalone.http.aggregate import Extension
 from ingot.standalone.http.answers import refusal
 from ingot.standalone.http.documents import Documents
 from ingot.standalone.http.verbs import MAX_BODY, Verbs
@@ -21,12 +22,18 @@ class Handler:
     """The server's one handler: authentication, authorization, then documents or verbs."""
 
     def __init__(
-        self, authenticator: Authenticator, authorizer: Authorizer, documents: Documents, verbs: Verbs
+        self,
+        authenticator: Authenticator,
+        authorizer: Authorizer,
+        documents: Documents,
+        verbs: Verbs,
+        extension: Extension | None = None,
     ) -> None:
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._documents = documents
         self._verbs = verbs
+        self._extension = extension
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -46,6 +53,8 @@ class Handler:
         found = targets.parse(request.raw_path.partition("?")[0])
         if found is None:
             self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
+            if self._extension and request.method == "GET" and request.path.rstrip("/") in self._extension.documents():
+                return await self._extension.describe(request, user)
             return await self._documents.answer(request)
         verb = found.verb(request.method, flag(request.query, "watch"))
         name = found.name
@@ -53,6 +62,8 @@ class Handler:
             name = targets.selected_name(request.query)
         wanted = Attributes(verb, found.group, found.version, found.plural, found.subresource, found.namespace, name)
         self._authorizer.check(user, wanted)
+        if self._extension and found.group == self._extension.group:
+            return await self._extension.answer(request, found, user)
         return await self._verbs.answer(request, found, verb, user)
 
 

@@ -14,7 +14,6 @@ from ingot.standalone.builtin.kinds.reviews import SENT
 from ingot.standalone.http import answers, lists
 from ingot.standalone.http.forms import Former
 from ingot.standalone.http.negotiate import indented, negotiate
-from ingot.standalone.http.streams import Streams, connect
 from ingot.standalone.http.target import Target
 from ingot.standalone.http.watch import Watch
 from ingot.standalone.objects import creator, deleter, deletion, identity, intake, patcher, pods, reader, scale, updater
@@ -35,7 +34,6 @@ class Verbs:
     def __init__(self, world: World, reviews: Reviews) -> None:
         self._world = world
         self._reviews = reviews
-        self.streams = Streams()
         self._sent = {name: Served(kind, kind.versions[kind.storage_version]) for name, kind in SENT.items()}
         self._watches: set[Watch] = set()
 
@@ -44,8 +42,6 @@ class Verbs:
             watch.end()
 
     async def answer(self, request: web.BaseRequest, found: Target, verb: str, user: User) -> web.StreamResponse:
-        if stream := self.streams.find(found):
-            return await connect(request, found, stream)
         call = self._call(request, found, verb, user)
         _check_verb(call)
         response = await self._dispatch(request, call)

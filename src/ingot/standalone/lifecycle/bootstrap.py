@@ -3,6 +3,7 @@
 import asyncio
 
 from ingot.api import registry
+from ingot.api.kubevirt import roles as machine_roles
 from ingot.api.object import Object, name_of
 from ingot.standalone.access import bootstrap
 from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
@@ -29,6 +30,16 @@ async def furnish(world: World) -> None:
         *(_grant(inside, bindings, binding) for binding in bootstrap.cluster_role_bindings()),
         *(inside.create(priorities, chosen) for chosen in system_classes()),
         *(_define(inside, crd) for crd in registry.crds()),
+    )
+
+
+async def admit_users(world: World) -> None:
+    """Lets those who may edit a namespace run machines in it; on a cluster these roles come with the installation."""
+    inside = Inside(world, "kube-apiserver")
+    granted = world.catalog.known(CLUSTER_ROLES), world.catalog.known(CLUSTER_ROLE_BINDINGS)
+    await asyncio.gather(
+        *(_grant(inside, granted[0], role) for role in machine_roles.cluster_roles()),
+        *(_grant(inside, granted[1], binding) for binding in machine_roles.cluster_role_bindings()),
     )
 
 
