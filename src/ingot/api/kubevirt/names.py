@@ -11,6 +11,9 @@ NODE_NAME = "kubevirt.io/nodeName"
 SCHEDULABLE = "kubevirt.io/schedulable"
 MACHINE_FINALIZER = "kubevirt.io/virtualMachineControllerFinalize"
 INSTANCE_FINALIZER = "foregroundDeleteVirtualMachine"
+# On an instance: the generation of the machine that it was made from, and a digest of that machine's template.
+MACHINE_GENERATION = "kubevirt.io/vm-generation"
+TEMPLATE_DIGEST = "ingot.io/template-digest"
 
 # The node's agent holds an instance until nothing of it is left on the node.
 NODE_FINALIZER = "ingot.io/node"

@@ -1,0 +1,11 @@
+"""All controllers of machines."""
+
+from ingot.control.instance import Instances
+from ingot.control.machine import Machines
+from ingot.kube.manager import Manager
+
+
+def add_all(manager: Manager) -> None:
+    """Adds every controller to the manager, to be called before that runs."""
+    Machines(manager)
+    Instances(manager)
