@@ -1,6 +1,7 @@
 """`ingot machine`: what a cluster has around its API server, on one machine: controllers, scheduler, pods, volumes."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import click
 
 from ingot.cli.child import kubeconfig_option, node_name_option, run_child
 from ingot.cli.directory import directory_option
+from ingot.cli.up import SUBRESOURCES
 
 if TYPE_CHECKING:
     from ingot.kube.client import Client
@@ -25,8 +27,11 @@ def machine(directory: Path, kubeconfig: str, node_name: str) -> None:
     """
 
     async def work(client: "Client", stop: asyncio.Event) -> None:
+        from ingot.control.subresources.server import serve
         from ingot.kube.manager import Manager
 
-        await Manager(client).run(stop)
+        manager = Manager(client)
+        manager.serve(partial(serve, client, directory / SUBRESOURCES))
+        await manager.run(stop)
 
     run_child(directory, "machine", kubeconfig, work)

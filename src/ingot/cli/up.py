@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DEFAULT_LISTEN = "127.0.0.1:6440"
 READY_SECONDS = 30.0
+# Where `ingot machine` answers for the group subresources.kubevirt.io.
+SUBRESOURCES = "subresources.sock"
 
 
 @click.command(epilog="Example: ingot up --dir ~/lab --listen 127.0.0.1:0 --detach")
@@ -113,7 +115,7 @@ def _serve(lock: "DirectoryLock", host: str, port: int, children: "list[Child]",
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        server = Server(lock.directory, host, port)
+        server = Server(lock.directory, host, port, lock.directory / SUBRESOURCES if children else None)
         run(Parent(server, Children(lock.directory, children)), started)
     except (PkiError, DatabaseError) as error:
         raise click.ClickException(str(error)) from error

@@ -93,7 +93,7 @@ def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 async def test_acts_reach_the_guest_and_refusals_reach_the_client(directory: Path) -> None:
-    async with serving(directory) as (machines, session):
+    async with serving(directory) as (machines, session), serial(directory, echo):
         for word in ("pause", "unpause", "reset"):
             async with session.put(f"{ONE}/{word}") as answer:
                 assert answer.status == 202
