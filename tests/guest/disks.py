@@ -33,8 +33,8 @@ def data_disk(path: Path, data: bytes, size: int = 8 * MIB) -> str:
     return md5(data)
 
 
-def cdrom(path: Path, data: bytes, label: str = "DATA") -> str:
-    """Makes an ISO 9660 image that holds FILE; the MD5 of that file."""
+def cdrom(path: Path, data: bytes, label: str) -> str:
+    """Makes an ISO 9660 image that holds FILE, and has a label for the guest to find it by; the MD5 of that file."""
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / FILE).write_bytes(data)
         command = ["xorriso", "-as", "mkisofs", "-quiet", "-r", "-V", label, "-o", str(path), scratch]

@@ -77,7 +77,7 @@ async def test_a_guest_reads_from_every_server(
 async def test_a_guest_boots_as_cdrom_sees_scsi_disks_and_heeds_the_power_button(
     guest_image: Path, tmp_path: Path
 ) -> None:
-    digest = cdrom(tmp_path / "cd", content("cd"))
+    digest = cdrom(tmp_path / "cd", content("cd"), "cd")
     written = data_disk(tmp_path / "disk", content("disk"))
     arguments = [
         *("-device", "virtio-scsi-pci"),
