@@ -1,6 +1,7 @@
 # Every target sets up what it needs, and is quick when that has been done before.
 PYTEST := .venv/bin/pytest
 READY := .venv/.ready
+TESTS_READY := .venv/.tests-ready
 
 .PHONY: help setup lint test demo bench kube test-kube lock
 
@@ -13,26 +14,30 @@ $(READY): requirements.lock tools/uv.lock.txt tools/setup.sh pyproject.toml hatc
 	tools/setup.sh
 	@touch $@
 
+$(TESTS_READY): $(READY) tools/setup.sh
+	tools/setup.sh tests
+	@touch $@
+
 lint: $(READY) ## ruff, mypy strict, import layers
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports --no-logo
 
-test: $(READY) lint ## everything that needs no real Kubernetes
+test: $(TESTS_READY) lint ## everything that needs no real Kubernetes
 	tools/test.sh
 
 demo: $(READY) ## the main job from end to end, on this machine
 	tools/demo.sh
 
-bench: $(READY) ## Ingot and kube-apiserver side by side
+bench: $(TESTS_READY) ## Ingot and kube-apiserver side by side
 	.venv/bin/python -m compileall -q src
 	PYTHONPATH=tests .venv/bin/python -m bench
 
 kube: $(READY) ## build a real Kubernetes for the tests, once, into a cache outside the tree
 	PYTHONPATH=tests .venv/bin/python -m kube.build
 
-test-kube: $(READY) ## the wire suite on both servers, and the tests on a real cluster
+test-kube: $(TESTS_READY) ## the wire suite on both servers, and the tests on a real cluster
 	PYTHONPATH=tests .venv/bin/python -m kube.build --check
 	$(PYTEST) tests/wire tests/kube --servers ingot,kube
 

@@ -1,10 +1,22 @@
 #!/usr/bin/env bash
 # Sets up everything that Ingot needs on Debian 12: apt packages, then .venv from the lock.
-# Safe to run at any time. `make setup` calls it only when one of its inputs has changed.
+# `setup.sh tests` adds the storage servers that the tests start.
+# Safe to run at any time. `make` calls it only when one of its inputs has changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-PACKAGES=(ca-certificates python3 python3-venv wrk)
+PACKAGES=(
+    ca-certificates python3 python3-venv
+    # Python's binding of libvirt is built from source.
+    gcc pkg-config python3-dev libvirt-dev
+    # Guests, their disks and the pods beside them.
+    qemu-system-x86 qemu-utils qemu-block-extra libvirt-daemon libvirt-clients nbdkit libnbd-bin
+    e2fsprogs iproute2 runc util-linux xorriso
+    # The guest of the demo: a kernel that apt-get downloads, and these.
+    busybox-static isolinux syslinux-common
+)
+TEST_PACKAGES=(ceph-common ceph-mon ceph-osd glusterfs-server nginx-light tgt wrk xfsprogs)
+POLICY=/usr/sbin/policy-rc.d
 # Debian's interpreter, not whatever comes first on PATH: it is an optimised build, and the one that
 # Debian's own Python packages are made for.
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -22,19 +34,57 @@ as_root() {
     fi
 }
 
+# No package may start a server: Ingot and its tests start their own, with their own settings.
+forbid_services() {
+    if [ -e "$POLICY" ]; then
+        as_root mv "$POLICY" "$POLICY.before-ingot"
+    fi
+    trap allow_services EXIT
+    as_root install -m 755 /dev/stdin "$POLICY" <<<$'#!/bin/sh\nexit 101'
+}
+
+allow_services() {
+    trap - EXIT
+    if [ -e "$POLICY.before-ingot" ]; then
+        as_root mv "$POLICY.before-ingot" "$POLICY"
+    else
+        as_root rm -f "$POLICY"
+    fi
+}
+
+# The servers of packages that were installed just now are not to start with the machine, either.
+disable_services() {
+    local units
+    [ -d /run/systemd/system ] || return 0
+    units=$(dpkg-query -L "$@" | sed -n 's|^.*/lib/systemd/system/\([^/@]*\.\(service\|socket\|target\)\)$|\1|p' | sort -u)
+    [ -z "$units" ] || as_root systemctl disable --quiet $units
+}
+
 install_packages() {
     local name missing=()
     if ! command -v dpkg-query >/dev/null; then
-        say "this is not a Debian; install by hand what corresponds to: ${PACKAGES[*]}"
+        say "this is not a Debian; install by hand what corresponds to: $*"
         return
     fi
-    for name in "${PACKAGES[@]}"; do
+    for name in "$@"; do
         [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null)" = "ii " ] || missing+=("$name")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     say "installing ${missing[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+    forbid_services
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+    allow_services
+    disable_services "${missing[@]}"
+}
+
+# Whom QEMU runs as where Ingot runs as root. Debian makes it with a package that brings a libvirtd for the whole
+# machine, which Ingot does not need; libvirt itself wants user and group of this name to be there.
+add_user() {
+    command -v useradd >/dev/null || return 0
+    getent group libvirt-qemu >/dev/null || as_root groupadd --system libvirt-qemu
+    getent passwd libvirt-qemu >/dev/null || as_root useradd --system --gid libvirt-qemu --no-create-home \
+        --home-dir /nonexistent --shell /usr/sbin/nologin libvirt-qemu
 }
 
 # Prints the uv to use: the one on PATH if it runs, else one installed from the lock beside the tree's .venv.
@@ -63,6 +113,18 @@ install_project() {
     "$uv" pip install --quiet --no-deps --no-build-isolation --editable .
 }
 
-install_packages
-install_project
+case ${1:-} in
+"")
+    install_packages "${PACKAGES[@]}"
+    add_user
+    install_project
+    ;;
+tests)
+    install_packages "${TEST_PACKAGES[@]}"
+    ;;
+*)
+    say "unknown: $1; known: tests"
+    exit 2
+    ;;
+esac
 say "ready"
