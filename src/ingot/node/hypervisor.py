@@ -22,8 +22,9 @@ class Hypervisor:
     """The domains of one libvirt. Use as `async with Hypervisor(Libvirtd(…)) as hypervisor`.
 
     Domains are transient: one that has ended is gone from libvirt, and `last_reason` tells why. When libvirtd dies
-    it is started again and connected to, and the subscribers hear of both; calls wait for that up to 15 s. No
-    method tries a call twice. Every method raises HypervisorError.
+    it is started again and connected to, and the subscribers hear of both; calls wait for that up to 15 s. A call
+    that breaks off with it is done again when it only looks; others raise an error that is `lost`. Every method
+    raises HypervisorError.
     """
 
     def __init__(self, source: Source) -> None:
@@ -65,7 +66,7 @@ class Hypervisor:
 
     async def domains(self) -> dict[str, DomainState]:
         """All domains that libvirt knows, by name."""
-        found = await self.call("", _list)
+        found = await self._look("", _list)
         return {state.name: state for state in found}
 
     async def state(self, name: str) -> DomainState | None:
@@ -75,7 +76,7 @@ class Hypervisor:
             return events.state(domain.name(), domain.UUIDString(), *domain.state()[:2])
 
         try:
-            return await self._of(name, look)
+            return await self._look_at(name, look)
         except HypervisorError as error:
             if error.missing:
                 return None
@@ -94,12 +95,12 @@ class Hypervisor:
 
     async def xml(self, name: str) -> str:
         """The domain's live XML, with all that libvirt has filled in and no secrets."""
-        return await self._of(name, lambda domain: domain.XMLDesc(0))
+        return await self._look_at(name, lambda domain: domain.XMLDesc(0))
 
     async def disk_errors(self, name: str) -> dict[str, str]:
         """The disks that have an error, by target device such as vda: enospc or unspecified."""
         words = {1: "unspecified", 2: "enospc"}
-        found = await self._of(name, lambda domain: domain.diskErrors(0) or {})
+        found = await self._look_at(name, lambda domain: domain.diskErrors(0) or {})
         return {device: words[number] for device, number in found.items() if number in words}
 
     async def shutdown(self, name: str) -> None:
@@ -142,6 +143,17 @@ class Hypervisor:
     async def _of(self, name: str, work: Callable[[Domain], T]) -> T:
         return await self.call(name, lambda connection: work(connection.lookupByName(name)))
 
+    async def _look_at(self, name: str, work: Callable[[Domain], T]) -> T:
+        return await self._look(name, lambda connection: work(connection.lookupByName(name)))
+
+    async def _look(self, name: str, work: Callable[[Connection], T]) -> T:
+        try:
+            return await self.call(name, work)
+        except HypervisorError as error:
+            if not error.lost:
+                raise
+        return await self.call(name, work)
+
     def _tell(self, name: str, kind: Kind, detail: str) -> None:
         for told in list(self._subscribers):
             told(name, kind, detail)
@@ -168,7 +180,7 @@ def _reason_in(log: Path, uuid: str) -> str | None:
         return None
     start = text.rfind(": starting up libvirt version: ")
     last = text[start:] if start >= 0 else text
-    if start >= 0 and f"-uuid {uuid}" not in last:
+    if start >= 0 and f"-uuid {uuid} " not in last:
         return None
     _, found, reason = last.rpartition(": shutting down, reason=")
     return reason.split()[0] if found else None

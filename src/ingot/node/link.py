@@ -18,8 +18,9 @@ from ingot.node.events import Kind, Told, register
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-# Calls that may be under way at once. A call on a domain whose QEMU does not answer holds its thread for up to 30 s.
-CALLS_AT_ONCE = 8
+# Calls that may be under way at once: one fewer than libvirtd takes from a client before it stops reading from it,
+# keepalives and all.
+CALLS_AT_ONCE = 4
 # A peer that has not answered for this many seconds, asked this often, is taken for dead.
 KEEPALIVE_SECONDS = 5
 KEEPALIVE_COUNT = 3
@@ -97,17 +98,23 @@ class Link:
 
     async def call(self, domain: str, work: Callable[[Connection], T]) -> T:
         """What `work` returns, which runs in a thread and may block. `domain` is named in the HypervisorError."""
-        try:
-            await asyncio.wait_for(self._there.wait(), PATIENCE)
-        except TimeoutError:
-            raise HypervisorError(0, f"libvirt has not answered for {PATIENCE:g} s", domain, lost=True) from None
-        connection = self._connection
-        if connection is None:
-            raise HypervisorError(0, "the connection to libvirt is closed", domain, lost=True)
+        connection = await self._living(domain)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work, connection)
         except Exception as error:
             raise translated(error, domain, lost=not connection.isAlive()) from error
+
+    async def _living(self, domain: str) -> Connection:
+        """The connection; waits for one that is lost to be mended."""
+        if self._connection is not None and not self._connection.isAlive():
+            self._lost(self._connection)
+        try:
+            await asyncio.wait_for(self._there.wait(), PATIENCE)
+        except TimeoutError:
+            raise HypervisorError(0, f"libvirt has not answered for {PATIENCE:g} s", domain, lost=True) from None
+        if self._connection is None:
+            raise HypervisorError(0, "the connection to libvirt is closed", domain, lost=True)
+        return self._connection
 
     def _connect(self, uri: str, loop: asyncio.AbstractEventLoop) -> Connection:
         """In a thread: a connection whose events come to `loop`."""
