@@ -13,6 +13,7 @@ from ingot.cli.up import SUBRESOURCES
 
 if TYPE_CHECKING:
     from ingot.kube.client import Client
+    from ingot.kube.manager import Manager
 
 
 @click.command(epilog="Example: ingot machine --dir ~/lab")
@@ -27,11 +28,27 @@ def machine(directory: Path, kubeconfig: str, node_name: str) -> None:
     """
 
     async def work(client: "Client", stop: asyncio.Event) -> None:
-        from ingot.control.subresources.server import serve
-        from ingot.kube.manager import Manager
-
-        manager = Manager(client)
-        manager.serve(partial(serve, client, directory / SUBRESOURCES))
+        manager = _manager(client, directory, node_name)
         await manager.run(stop)
 
     run_child(directory, "machine", kubeconfig, work)
+
+
+def _manager(client: "Client", directory: Path, node_name: str) -> "Manager":
+    """Everything that one machine needs beside its API server and its agent."""
+    from ingot.control.all import add_all
+    from ingot.control.subresources.server import serve
+    from ingot.kube.manager import Manager
+    from ingot.standalone.pods.runner import PodRunner
+    from ingot.standalone.scheduler.scheduler import Scheduler
+    from ingot.standalone.volumes.binder import Binder
+    from ingot.standalone.volumes.provisioner import Provisioner
+
+    manager = Manager(client)
+    add_all(manager)
+    manager.serve(partial(serve, client, directory / SUBRESOURCES))
+    Scheduler(manager)
+    Binder(manager)
+    Provisioner(manager, directory / "volumes", node_name)
+    PodRunner(manager, node_name, directory / "kubelet")
+    return manager

@@ -168,7 +168,7 @@ def _changes(pod: Object, before: Object) -> list[Cause]:
             why = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
             causes.append(fields.forbidden(f"spec.schedulingGates[{index}].name", why))
     after, stands = _munged(spec, old), _munged(old, old)
-    if _is_scheduled(pod) and not _is_scheduled(before):
+    if _is_scheduled(pod) and not _is_scheduled(before) and not old.get("nodeName"):
         # This is what a binding does: the node comes together with the condition that tells of it.
         after.pop("nodeName", None)
     if after != stands:

@@ -1,0 +1,102 @@
+"""Starting containers: of Ingot's own image as local processes, of all others through podman."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ingot.api.kubevirt.names import LAUNCHER_IMAGE
+from ingot.api.object import Object, uid_of
+from ingot.kube.client import Client
+from ingot.standalone.pods import oci
+from ingot.standalone.pods.attempt import Attempt
+from ingot.standalone.pods.environment import environment, expanded
+from ingot.standalone.pods.fault import PodFault
+from ingot.standalone.pods.paths import places, translated
+from ingot.standalone.pods.user import User, user_of
+
+# What an image without a word about it gives its processes.
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def is_own(container: Object) -> bool:
+    """Whether the image is Ingot's own, whose programs are on this machine."""
+    name = str(container["image"]).partition("@")[0]
+    head, slash, tail = name.rpartition("/")
+    return f"{head}{slash}{tail.partition(':')[0]}" == LAUNCHER_IMAGE
+
+
+class Containers:
+    """Starts attempts, and takes away what podman keeps of them."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def start(self, pod: Object, container: Object, volumes: Mapping[str, Path], attempt: Attempt) -> None:
+        """Runs one attempt; returns when it has begun. Raises PodFault."""
+        user = user_of(pod, container)
+        known = await environment(self._client, pod, container, self._given())
+        own = is_own(container)
+        if not own:
+            await oci.ensure_image(container)
+        attempt.make(user)
+        if own:
+            command, variables = _local(container, volumes, attempt, known)
+        else:
+            (attempt.directory / oci.MARK).touch()
+            command, variables = _foreign(pod, container, volumes, attempt, known, user)
+        try:
+            # podman itself runs as we do, and its container as the user.
+            await attempt.start(command, variables, user if own else User())
+        except OSError as error:
+            raise PodFault("RunContainerError", f"{error.filename or command[0]}: {error.strerror}") from error
+
+    def _given(self) -> dict[str, str]:
+        """How to find the API server, as every container is told."""
+        server = urlsplit(self._client.transport.config.server)
+        port = str(server.port or 443)
+        return {
+            "KUBERNETES_SERVICE_HOST": server.hostname or "",
+            "KUBERNETES_SERVICE_PORT": port,
+            "KUBERNETES_SERVICE_PORT_HTTPS": port,
+        }
+
+    async def clear(self, pod: Object, container: Object, attempt: Attempt) -> None:
+        """Ends what podman still runs of an attempt that has ended, as when its shell was killed."""
+        if not is_own(container):
+            await oci.remove(container_name(uid_of(pod), container["name"], attempt))
+
+
+def container_name(uid: str, container: str, attempt: Attempt) -> str:
+    return f"ingot-{uid}-{container}-{attempt.number}"
+
+
+def _local(
+    container: Object, volumes: Mapping[str, Path], attempt: Attempt, known: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    where = places(container, volumes, attempt.message)
+    path = f"{Path(sys.executable).parent}:{_PATH}"
+    variables = {name: translated(value, where) for name, value in {"PATH": path, "HOME": "/", **known}.items()}
+    program = container.get("command") or [sys.executable, "-m", "ingot"]
+    words = [translated(expanded(word, known), where) for word in (*program, *(container.get("args") or ()))]
+    if directory := container.get("workingDir"):
+        words = ["env", f"--chdir={translated(directory, where)}", *words]
+    return words, variables
+
+
+def _foreign(
+    pod: Object,
+    container: Object,
+    volumes: Mapping[str, Path],
+    attempt: Attempt,
+    known: Mapping[str, str],
+    user: User,
+) -> tuple[list[str], dict[str, str]]:
+    name = container_name(uid_of(pod), container["name"], attempt)
+    written = {
+        **container,
+        "command": [expanded(word, known) for word in container.get("command") or ()],
+        "args": [expanded(word, known) for word in container.get("args") or ()],
+    }
+    return oci.run_command(written, name, volumes, user, attempt.message, known), {**known, **os.environ}
