@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ingot.disks.endpoint import Endpoint, Network
-from ingot.disks.fault import DiskFault
 from ingot.disks.imageopts import address
 from ingot.disks.nbdkit import Plan, plan, url_of
+from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, Limits, run
 from ingot.host.files import write_atomically
 from ingot.host.process import Process, spawn
@@ -118,7 +118,7 @@ class Bridges:
             await run(self._as_user(wanted.trying()), limits=_TRY)
         except CommandFailed as error:
             await self.drop(volume)
-            raise DiskFault(volume, "BridgeFailed", f"{address(endpoint)}: {_said(error, endpoint)}") from error
+            raise refusal(volume, "BridgeFailed", f"{address(endpoint)}: {_said(error, endpoint)}") from error
 
     async def _start(self, volume: str, command: list[str], socket: Path) -> None:
         home, log = self._home(volume), self._log(volume)
@@ -133,7 +133,7 @@ class Bridges:
         while not ready.exists():
             if not process.alive or asyncio.get_running_loop().time() > deadline:
                 said = log.read_text(errors="replace")[-1000:].strip()
-                raise DiskFault(volume, "BridgeFailed", f"nbdkit did not start: {said or 'it said nothing'}")
+                raise refusal(volume, "BridgeFailed", f"nbdkit did not start: {said or 'it said nothing'}")
             await asyncio.sleep(0.01)
 
     def _write_files(self, home: Path, wanted: Plan) -> None:
@@ -213,4 +213,4 @@ def _said(error: CommandFailed, endpoint: Network) -> str:
         return "the server does not answer to range requests, so nothing of it can be read by place; use another server"
     if endpoint.protocol != "nbd":
         said = said.replace(url_of(endpoint), address(endpoint))
-    return f"{said or error.stderr or 'nbdkit failed without a word'}; tried again"
+    return said or error.stderr or "nbdkit failed without a word"

@@ -17,6 +17,7 @@ from ingot.disks.convert import convert
 from ingot.disks.endpoint import Endpoint, File, Format
 from ingot.disks.fault import DiskFault
 from ingot.disks.imageopts import address, image
+from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, Limits, run
 from ingot.host.files import sync_directory
 
@@ -149,7 +150,7 @@ class _Maker:
         said = error.stderr if isinstance(error, CommandFailed) else str(error)
         with image(self.source, self.scratch) as opened:
             said = said.removeprefix("qemu-img: ").replace(opened.name, address(self.source))
-        return DiskFault(self.volume, "CopyFailed", f"{address(self.source)} cannot be copied: {said}; it is retried")
+        return refusal(self.volume, "CopyFailed", f"{address(self.source)} cannot be copied: {said}")
 
     def _full(self) -> DiskFault:
         why = (

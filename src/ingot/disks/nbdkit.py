@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ingot.api.kubevirt.uri import HostPort
 from ingot.disks.endpoint import Network, Tls
-from ingot.disks.fault import DiskFault
+from ingot.disks.source.refusal import final
 
 # A server that is away for about a minute is waited for; after that the guest's request fails, and it is stopped.
 _RETRIES = ("retries=6", "retry-delay=1", "retry-exponential=yes")
@@ -55,14 +55,14 @@ def _web(volume: str, endpoint: Network, home: Path) -> Plan:
             "the Secret holds a certificate of ours (tls.crt), which nbdkit cannot show to an https server; "
             "use username and password, or an nbds server"
         )
-        raise DiskFault(volume, "ClientCertificateUnsupported", why, retry=None)
+        raise final(volume, "ClientCertificateUnsupported", why)
     if endpoint.tls is not None and endpoint.tls.authority:
         files["authority.pem"] = endpoint.tls.authority.encode()
         parameters.append(f"cainfo={home / 'authority.pem'}")
     if endpoint.credentials is not None:
         if set(endpoint.credentials.secret) & set(b"\n\r\0"):
             why = "the Secret holds a password of several lines, which no web server takes; put one line there"
-            raise DiskFault(volume, "SecretInvalid", why, retry=None)
+            raise final(volume, "SecretInvalid", why)
         files["password"] = endpoint.credentials.secret
         parameters += [f"user={endpoint.credentials.user}", f"password=+{home / 'password'}"]
     return Plan(("-r",), tuple(parameters), files)

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from ingot.api.object import Object
 from ingot.disks.endpoint import Endpoint
+from ingot.disks.made import make
 from ingot.disks.place import Place
 from ingot.disks.source import claim, hostdisk, network
 from ingot.disks.source.refusal import final
@@ -18,6 +19,7 @@ RESOLVERS: Mapping[str, Resolver] = {
     "ephemeral": claim.resolve,
     "hostDisk": hostdisk.resolve,
     **dict.fromkeys(network.REFERENCES, network.resolve),
+    **dict.fromkeys(make.SOURCES, make.make),
 }
 
 

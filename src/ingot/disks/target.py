@@ -8,7 +8,7 @@ from ingot.api.object import Object
 from ingot.disks.chain import add_chain, type_of
 from ingot.disks.endpoint import Block, Endpoint, File, Format, Network
 from ingot.disks.facts import Facts
-from ingot.disks.fault import DiskFault
+from ingot.disks.source.refusal import final
 
 KINDS = ("disk", "cdrom", "lun")
 DEFAULT_BUS = {"disk": "virtio", "cdrom": "sata", "lun": "scsi"}
@@ -116,7 +116,7 @@ def _cache(disk: Object, facts: Facts) -> str:
             f"disk {disk['name']!r} asks for cache none, which the filesystem of its image cannot do (no O_DIRECT); "
             "leave cache out or set it to writethrough"
         )
-        raise DiskFault(disk["name"], "DirectIOUnsupported", why, retry=None)
+        raise final(disk["name"], "DirectIOUnsupported", why)
     return str(asked or ("none" if facts.direct else "writethrough"))
 
 
@@ -128,7 +128,7 @@ def _io(disk: Object, endpoint: Endpoint, cache: str) -> str:
             f"disk {disk['name']!r} asks for io native, which needs cache none, and the filesystem of its image "
             "cannot do that (no O_DIRECT); set io to threads"
         )
-        raise DiskFault(disk["name"], "DirectIOUnsupported", why, retry=None)
+        raise final(disk["name"], "DirectIOUnsupported", why)
     if asked:
         return "" if asked == "default" else str(asked)
     return "native" if isinstance(endpoint, Block) and cache == "none" else ""
@@ -142,7 +142,7 @@ def _check_lun(disk: Object, endpoint: Endpoint) -> None:
             f"disk {disk['name']!r} is a lun, which takes a raw block device or iSCSI target, and its volume is "
             f"{_described(endpoint)}; use a disk on the scsi bus instead"
         )
-        raise DiskFault(disk["name"], "LunUnsupported", why, retry=None)
+        raise final(disk["name"], "LunUnsupported", why)
 
 
 def _described(endpoint: Endpoint) -> str:
@@ -185,7 +185,7 @@ def _add_sharing(
                 f"disk {disk['name']!r} is only read, and QEMU has no read-only disks on the sata bus; put it on "
                 "virtio or scsi, make it a cdrom, or let the machine work on a copy (copy.mode)"
             )
-            raise DiskFault(disk["name"], "ReadOnlyUnsupported", why, retry=None)
+            raise final(disk["name"], "ReadOnlyUnsupported", why)
         SubElement(element, "readonly")
     if not readonly and (access == "write-shared" or disk.get("shareable")):
         if endpoint is not None and endpoint.format is not Format.RAW:
@@ -193,7 +193,7 @@ def _add_sharing(
                 f"disk {disk['name']!r} is shared for writing, which only a raw image can be, and its volume has "
                 f"format {endpoint.format}; convert it to raw or use another access mode"
             )
-            raise DiskFault(disk["name"], "SharingUnsupported", why, retry=None)
+            raise final(disk["name"], "SharingUnsupported", why)
         SubElement(element, "shareable")
 
 
