@@ -1,0 +1,49 @@
+"""The access mode that a volume and its disk ask for. Claims themselves are tested with a server, in tests/fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ingot.disks.access import AccessMode, wanted
+from ingot.disks.holder import Holder, holders_of, identity_of, lease_name, new_lease, with_holders
+
+CLAIM = {"persistentVolumeClaim": {"claimName": "c"}}
+
+
+@pytest.mark.parametrize(
+    ("volume", "disk", "mode"),
+    [
+        (CLAIM, {}, "write-exclusive"),
+        (CLAIM, {"disk": {"bus": "virtio"}}, "write-exclusive"),
+        (CLAIM, {"shareable": True}, "write-shared"),
+        (CLAIM, {"disk": {"readonly": True}}, "read-shared"),
+        (CLAIM, {"lun": {"readonly": True}}, "read-shared"),
+        (CLAIM, {"cdrom": {}}, "read-shared"),
+        ({"persistentVolumeClaim": {"claimName": "c", "readOnly": True}}, {}, "read-shared"),
+        ({"ephemeral": CLAIM}, {}, "read-shared"),
+        (CLAIM | {"copy": {"mode": "clone"}}, {}, "read-shared"),
+        (CLAIM | {"copy": {"mode": "none"}}, {}, "write-exclusive"),
+        ({"http": {"url": "http://h/a"}}, {}, "read-shared"),
+        ({"networkVolume": {"uri": "nbd://h/a"}}, {}, "read-shared"),
+        ({"networkVolume": {"uri": "nbd://h/a", "readOnly": False}}, {}, "write-exclusive"),
+        ({"networkVolume": {"uri": "HTTPS://h/a", "readOnly": False}}, {}, "read-shared"),
+        (CLAIM | {"accessMode": "write-shared"}, {"cdrom": {}}, "write-shared"),
+        (CLAIM | {"accessMode": "write-exclusive"}, {"shareable": True}, "write-exclusive"),
+    ],
+)
+def test_wanted(volume: dict[str, Any], disk: dict[str, Any], mode: str) -> None:
+    assert wanted({"name": "v", **volume}, {"name": "v", **disk}) is AccessMode(mode)
+
+
+def test_a_lease_keeps_its_holders() -> None:
+    identity = "nbd:[::1]:10809/Some Export/ü"
+    holders = [Holder("ns", name, f"uid-{name}", "node", "read-shared", "root") for name in ("b", "a")]
+    lease = with_holders(new_lease(identity), holders)
+    assert identity_of(lease) == identity
+    assert sorted(holder.name for holder in holders_of(lease)) == ["a", "b"]
+    assert lease["spec"] == {"holderIdentity": "ns/a (read-shared on node), ns/b (read-shared on node)"}
+    assert lease["metadata"]["name"] == lease_name(identity)
+    assert set(lease["metadata"]["labels"]) == {"ingot.io/storage", "holder.ingot.io/uid-a", "holder.ingot.io/uid-b"}
+    assert "holder.ingot.io/uid-b" not in with_holders(lease, [holders[1]])["metadata"]["labels"]

@@ -1,0 +1,104 @@
+"""Identities: two ways to one storage have one in common, two storages have none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from disks_objects import volume
+
+from ingot.api.kubevirt.uri import HostPort
+from ingot.disks import identity
+from ingot.disks.fault import DiskFault
+
+NODE = "node-1"
+
+
+async def served(protocol: str, host: str, port: int, name: str = "x", node: str = NODE) -> frozenset[str]:
+    return await identity.served("data", protocol, [HostPort(host, port)], name, node)
+
+
+async def test_names_and_addresses_are_one() -> None:
+    assert await served("nbd", "localhost", 10809) & await served("nbd", "127.0.0.1", 10809)
+    assert await served("nbd", "192.0.2.1", 10809) == {"nbd:192.0.2.1:10809/x"}
+    assert await served("nbd", "2001:DB8::1", 1) == await served("nbd", "2001:db8:0::1", 1)
+
+
+async def test_exports_ports_and_loopbacks_of_other_nodes_are_others() -> None:
+    here = await served("nbd", "127.0.0.1", 10809)
+    assert not here & await served("nbd", "127.0.0.1", 10809, "X")
+    assert not here & await served("nbd", "127.0.0.1", 10810)
+    assert not here & await served("nbd", "127.0.0.1", 10809, node="node-2")
+
+
+async def test_one_monitor_in_common_is_the_same_cluster() -> None:
+    many = [HostPort("192.0.2.1", 6789), HostPort("192.0.2.2", 6789)]
+    both = await identity.served("data", "rbd", many, "p/i", NODE)
+    assert both & await served("rbd", "192.0.2.2", 6789, "p/i")
+    assert both & await served("rbd", "192.0.2.2", 3300, "p/i"), "a monitor has two ports"
+    assert not both & await served("rbd", "192.0.2.2", 6789, "p/j")
+
+
+async def test_a_host_without_an_address() -> None:
+    with pytest.raises(DiskFault) as caught:
+        await served("nbd", "no-such-host.invalid", 1)
+    assert caught.value.reason == "Unreachable"
+    assert "no-such-host.invalid" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ({"csi": {"driver": "d.io", "volumeHandle": "h"}}, {"csi:d.io/h"}),
+        ({"iscsi": {"iqn": "iqn.2020-01.A:b", "lun": 1}}, {"iscsi:iqn.2020-01.a:b/1"}),
+        ({"rbd": {"monitors": ["192.0.2.1"], "image": "i"}}, {"rbd:192.0.2.1:6789/rbd/i"}),
+        ({"nfs": {"server": "192.0.2.1", "path": "/a/b/"}}, {"nfs:192.0.2.1:2049/a/b/disk.img"}),
+        ({"fc": {"targetWWNs": ["50A"], "lun": 2}}, {"fc:50a/2"}),
+        ({"local": {"path": "/a"}}, set()),
+        ({"cephfs": {}}, {"pv:pv-1"}),
+    ],
+)
+async def test_what_a_volume_tells(source: dict[str, Any], expected: set[str]) -> None:
+    assert await identity.volume("data", volume(**source), NODE) == expected
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """A file and a loop device on it."""
+    file = tmp_path / "disk.img"
+    with file.open("wb") as opened:
+        opened.truncate(1 << 20)
+    if os.geteuid() != 0:
+        pytest.skip("loop devices need root")
+    made = subprocess.run(["losetup", "--find", "--show", file], capture_output=True, text=True, check=False)
+    if made.returncode:
+        pytest.skip("no loop devices here")
+    device = Path(made.stdout.strip())
+    yield file, device
+    subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def test_a_loop_device_is_its_file(loop: tuple[Path, Path], tmp_path: Path) -> None:
+    file, device = loop
+    (tmp_path / "link").symlink_to(device)
+    assert identity.block(NODE, device) > identity.file(NODE, file)
+    assert identity.block(NODE, tmp_path / "link") == identity.block(NODE, device)
+    assert f"block:{NODE}:{device.name}" in identity.block(NODE, device)
+
+
+def test_a_disk_holds_what_lies_on_it(tmp_path: Path) -> None:
+    disk = tmp_path / "sda"
+    for partition in ("sda1", "sda2"):
+        (disk / partition).mkdir(parents=True)
+        (disk / partition / "partition").write_text("1")
+    (disk / "holders").mkdir()
+    (tmp_path / "dm-0").mkdir()
+    (disk / "sda2/holders").mkdir()
+    (disk / "sda2/holders/dm-0").symlink_to(tmp_path / "dm-0")
+    names = {"sda", "sda1", "sda2", "dm-0"}
+    assert identity._device(NODE, disk) == {f"block:{NODE}:{name}" for name in names}
+    assert identity._device(NODE, disk / "sda1") == {f"block:{NODE}:sda1"}
