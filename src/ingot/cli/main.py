@@ -16,6 +16,7 @@ COMMANDS = {
     "delete": "ingot.cli.delete:delete",
     "wait": "ingot.cli.wait:wait",
     "machine": "ingot.cli.machine:machine",
+    "agent": "ingot.cli.agent:agent",
     "webhook": "ingot.cli.webhook:webhook",
 }
 

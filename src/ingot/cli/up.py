@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ingot.cli.agent import guest_options
 from ingot.cli.child import node_name_option
 from ingot.cli.directory import directory_option
 from ingot.cli.listen import listen_option, taken
@@ -30,13 +31,23 @@ SUBRESOURCES = "subresources.sock"
 @listen_option(DEFAULT_LISTEN)
 @click.option("--detach", is_flag=True, help="Serve in the background; return when the server is ready.")
 @node_name_option
+@guest_options
 @click.option("--only-api", is_flag=True, help="Serve the API and nothing else: no controllers, no pods, no guests.")
-def up(directory: Path, listen: tuple[str, int], detach: bool, node_name: str, only_api: bool) -> None:
+def up(
+    directory: Path,
+    listen: tuple[str, int],
+    detach: bool,
+    node_name: str,
+    usage_types: dict[str, Path],
+    accelerator: str | None,
+    libvirt: str | None,
+    only_api: bool,
+) -> None:
     """Serve the Kubernetes API from a directory, and run on this machine what it asks for.
 
     Writes DIR/kubeconfig, with which kubectl and the other commands of ingot find the server. Starts `ingot machine`
-    beside it, which works until the server ends; pods run on. Without --detach it serves until Ctrl-C. Options
-    are not remembered: give them each time.
+    and `ingot agent` beside it, which work until the server ends; pods and guests run on. Without --detach it serves
+    until Ctrl-C. Options are not remembered: give them each time.
     """
     from ingot.standalone.process import DirectoryInUseError, DirectoryLock
 
@@ -51,7 +62,10 @@ def up(directory: Path, listen: tuple[str, int], detach: bool, node_name: str, o
         why = f"{directory} cannot be used: {error.strerror}; choose another with --dir"
         raise click.ClickException(why) from error
     host, port = listen
-    children = [] if only_api else _children(directory, node_name)
+    guests = [f"--usage-type={name}={path}" for name, path in usage_types.items()]
+    guests += [f"--accelerator={accelerator}"] if accelerator else []
+    guests += [f"--libvirt={libvirt}"] if libvirt else []
+    children = [] if only_api else _children(directory, node_name, guests)
     if children:
         _let_through(directory)
     if detach:
@@ -60,11 +74,12 @@ def up(directory: Path, listen: tuple[str, int], detach: bool, node_name: str, o
         _serve(lock, host, port, children, lambda address: _announce(directory, address, os.getpid()))
 
 
-def _children(directory: Path, node_name: str) -> "list[Child]":
+def _children(directory: Path, node_name: str, guests: list[str]) -> "list[Child]":
     from ingot.standalone.children import Child
 
     ingot = (sys.executable, "-m", "ingot")
-    return [Child("machine", [*ingot, "machine", "--dir", str(directory), "--node-name", node_name])]
+    common = ("--dir", str(directory), "--node-name", node_name)
+    return [Child("machine", [*ingot, "machine", *common]), Child("agent", [*ingot, "agent", *common, *guests])]
 
 
 def _let_through(directory: Path) -> None:
