@@ -1,19 +1,27 @@
 """Claims get volumes, on a real API server and in a real directory."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ingot.api.object import Object
 from ingot.api.resources import NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
+from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 from ingot.standalone.scheduler.scheduler import Scheduler
+from ingot.standalone.volumes import clone, loop, source
 from ingot.standalone.volumes.binder import Binder
+from ingot.standalone.volumes.local import LocalVolumes, Record
 from ingot.standalone.volumes.provisioner import Provisioner
-from machine.machine_support import a_claim, a_node, a_pod, eventually, running
+from machine.machine_support import a_claim, a_node, a_pod, a_volume, events_of, eventually, running
+
+needs_loop = pytest.mark.skipif(
+    os.geteuid() != 0 or not loop.CONTROL.exists(), reason="loop devices need root and /dev/loop-control"
+)
 
 
 @pytest.fixture
@@ -23,7 +31,7 @@ async def node(client: Client) -> AsyncIterator[str]:
     await client.delete(NODES, "here")
 
 
-def everything(directory: Path) -> object:
+def everything(directory: Path) -> Callable[[Manager], None]:
     def add(manager: Manager) -> None:
         Scheduler(manager)
         Binder(manager)
@@ -32,28 +40,380 @@ def everything(directory: Path) -> object:
     return add
 
 
-async def bound(client: Client, namespace: str, name: str) -> Object:
+@pytest.fixture
+async def machine(client: Client, node: str, namespace: str, directory: Path) -> AsyncIterator[None]:
+    """All that makes volumes; what a test leaves is deleted while it still runs."""
+    async with running(client, everything(directory)):
+        await eventually(lambda: client.get(STORAGE_CLASSES, "ingot-local"))
+        yield
+        for kind in (PODS, VOLUME_CLAIMS):
+            for each in (await client.list(kind, namespace))["items"]:
+                await client.delete(kind, each["metadata"]["name"], namespace, grace_period=0)
+        await eventually(lambda: nothing_left(client, directory))
+
+
+async def nothing_left(client: Client, directory: Path) -> bool:
+    volumes = (await client.list(VOLUMES))["items"]
+    return not [each for each in volumes if str(directory) in str(each["spec"].get("local"))] and not left_in(directory)
+
+
+def left_in(directory: Path) -> list[str]:
+    here = [path.name for path in directory.iterdir() if path.name != ".records"]
+    return sorted(here + [path.name for path in (directory / ".records").iterdir()])
+
+
+async def in_phase(client: Client, namespace: str, name: str, phase: str = "Bound") -> Object:
     async def look() -> Object | None:
         claim = await client.get(VOLUME_CLAIMS, name, namespace)
-        return claim if claim["status"]["phase"] == "Bound" else None
+        return claim if claim["status"]["phase"] == phase else None
 
     return await eventually(look)
 
 
-async def test_a_claim_waits_for_its_pod_and_both_are_bound(
+async def volume_in_phase(client: Client, name: str, phase: str) -> Object:
+    async def look() -> Object | None:
+        volume = await client.get(VOLUMES, name)
+        return volume if volume["status"]["phase"] == phase else None
+
+    return await eventually(look)
+
+
+async def used(client: Client, namespace: str, name: str, **spec: Any) -> Object:
+    """A claim that a pod uses: bound, with the path of its volume under "path"."""
+    await client.create(VOLUME_CLAIMS, a_claim(namespace, name, **spec))
+    await client.create(PODS, a_pod(namespace, f"user-of-{name}", (name,)))
+    claim = await in_phase(client, namespace, name)
+    volume = await client.get(VOLUMES, claim["spec"]["volumeName"])
+    return {**claim, "path": Path(volume["spec"]["local"]["path"]), "volume": volume}
+
+
+async def release(client: Client, namespace: str, name: str) -> None:
+    await client.delete(PODS, f"user-of-{name}", namespace, grace_period=0)
+
+
+def is_directory(path: Path) -> bool:
+    return path.is_dir()
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_claim_waits_for_its_pod_and_both_are_bound(client: Client, namespace: str) -> None:
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk"))
+    assert claim["spec"]["storageClassName"] == "ingot-local"
+    assert await eventually(lambda: events_of(client, claim, "WaitForFirstConsumer")) == [
+        "waiting for first consumer to be created before binding"
+    ]
+    await client.create(PODS, a_pod(namespace, "user", ("disk",)))
+
+    async def placed() -> bool:
+        return bool((await client.get(PODS, "user", namespace))["spec"].get("nodeName") == "here")
+
+    await eventually(placed)
+    claim = await in_phase(client, namespace, "disk")
+    assert claim["status"]["capacity"] == {"storage": "1Gi"}
+    assert claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] == "here"
+    volume = await client.get(VOLUMES, claim["spec"]["volumeName"])
+    assert volume["status"]["phase"] == "Bound"
+    assert is_directory(Path(volume["spec"]["local"]["path"]))
+    assert await events_of(client, await client.get(PODS, "user", namespace), "FailedScheduling") == []
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_deleted_claim_takes_its_files_along(client: Client, namespace: str, directory: Path) -> None:
+    disk, other = await used(client, namespace, "disk"), await used(client, namespace, "other")
+    write(disk["path"] / "disk.img")
+    write(other["path"] / "disk.img")
+    await client.delete(VOLUME_CLAIMS, "disk", namespace)
+    assert is_directory(disk["path"])
+    await release(client, namespace, "disk")
+
+    async def gone() -> bool:
+        names = [each["metadata"]["name"] for each in (await client.list(VOLUMES))["items"]]
+        return disk["spec"]["volumeName"] not in names and left_in(directory) == [other["spec"]["volumeName"]] * 2
+
+    await eventually(gone)
+    assert is_directory(other["path"])
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_retained_volume_keeps_its_files(client: Client, namespace: str, directory: Path) -> None:
+    disk = await used(client, namespace, "disk")
+    name = disk["spec"]["volumeName"]
+    await client.patch(VOLUMES, name, {"spec": {"persistentVolumeReclaimPolicy": "Retain"}})
+    await release(client, namespace, "disk")
+    await client.delete(VOLUME_CLAIMS, "disk", namespace)
+    await volume_in_phase(client, name, "Released")
+    await client.delete(VOLUMES, name)
+
+    async def gone() -> bool:
+        return name not in [each["metadata"]["name"] for each in (await client.list(VOLUMES))["items"]]
+
+    await eventually(gone)
+    local = LocalVolumes(directory)
+    record = local.record(name)
+    assert record is not None
+    assert record.retained
+    assert is_directory(disk["path"])
+    local.remove(name, block=False)
+    local.forget(name)
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_claim_grows_and_does_not_shrink(client: Client, namespace: str) -> None:
+    await used(client, namespace, "disk")
+    await client.patch(VOLUME_CLAIMS, "disk", asking("2Gi"), namespace)
+
+    async def grown() -> bool:
+        claim = await client.get(VOLUME_CLAIMS, "disk", namespace)
+        volume = await client.get(VOLUMES, claim["spec"]["volumeName"])
+        return bool(claim["status"]["capacity"] == volume["spec"]["capacity"] == {"storage": "2Gi"})
+
+    await eventually(grown)
+    with pytest.raises(ApiError, match=r"field can not be less than status\.capacity"):
+        await client.patch(VOLUME_CLAIMS, "disk", asking("1Gi"), namespace)
+
+
+def asking(size: str) -> Object:
+    return {"spec": {"resources": {"requests": {"storage": size}}}}
+
+
+@needs_loop
+@pytest.mark.usefixtures("machine")
+async def test_a_block_claim_is_a_device_that_grows(client: Client, namespace: str) -> None:
+    disk = await used(client, namespace, "disk", volumeMode="Block", size="1Mi")
+    assert device_size(disk["path"]) == 1 << 20
+    await client.patch(VOLUME_CLAIMS, "disk", asking("3Mi"), namespace)
+
+    async def grown() -> bool:
+        claim = await client.get(VOLUME_CLAIMS, "disk", namespace)
+        return bool(claim["status"]["capacity"] == {"storage": "3Mi"})
+
+    await eventually(grown)
+    assert device_size(disk["path"]) == 3 << 20
+
+
+@needs_loop
+async def test_a_device_that_was_lost_is_attached_by_the_next_start(
     client: Client, namespace: str, node: str, directory: Path
 ) -> None:
     async with running(client, everything(directory)):
         await eventually(lambda: client.get(STORAGE_CLASSES, "ingot-local"))
-        await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk"))
-        await client.create(PODS, a_pod(namespace, "user", ("disk",)))
+        disk = await used(client, namespace, "disk", volumeMode="Block", size="1Mi")
+    image = disk["path"].with_name("block.img")
+    loop.detach(image)
 
-        async def placed() -> bool:
-            return bool((await client.get(PODS, "user", namespace))["spec"].get("nodeName") == node)
+    async def back() -> bool:
+        return loop.attached(image) is not None
 
-        await eventually(placed)
-        claim = await bound(client, namespace, "disk")
-        volume = await client.get(VOLUMES, claim["spec"]["volumeName"])
-        assert volume["status"]["phase"] == "Bound"
-        assert os.path.isdir(volume["spec"]["local"]["path"])
-        assert claim["status"]["capacity"] == {"storage": "1Gi"}
+    async with running(client, everything(directory)):
+        await eventually(back)
+        await release(client, namespace, "disk")
+        await client.delete(VOLUME_CLAIMS, "disk", namespace)
+        await eventually(lambda: nothing_left(client, directory))
+    assert loop.attached(image) is None
+
+
+def device_size(path: Path) -> int:
+    with path.open("rb") as device:
+        return device.seek(0, os.SEEK_END)
+
+
+@pytest.mark.usefixtures("machine")
+async def test_an_ordinary_user_is_told_what_block_needs(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source.os, "geteuid", lambda: 1000)
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk", volumeMode="Block"))
+    await client.create(PODS, a_pod(namespace, "user-of-disk", ("disk",)))
+    [message] = await eventually(lambda: events_of(client, claim, "ProvisioningFailed"))
+    assert message == (
+        f"claim {namespace}/disk: volumeMode Block needs a loop device, which only root may attach: run `ingot up` as "
+        "root, or set spec.volumeMode to Filesystem; tried again in 60 s"
+    )
+
+
+@pytest.mark.usefixtures("machine")
+async def test_more_than_the_filesystem_holds_is_refused(client: Client, namespace: str) -> None:
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk", size="1Ei"))
+    await client.create(PODS, a_pod(namespace, "user-of-disk", ("disk",)))
+    [message] = await eventually(lambda: events_of(client, claim, "ProvisioningFailed"))
+    assert "spec.resources.requests.storage asks for 1152921504606846976 bytes, but the filesystem" in message
+
+
+def write(path: Path, content: bytes = b"guest data") -> None:
+    path.write_bytes(content)
+
+
+def read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def copy_of(name: str) -> Object:
+    return {"dataSource": {"kind": "PersistentVolumeClaim", "name": name}}
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_copy_waits_until_its_original_is_quiet(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_SOON", 0.1)
+    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    disk = await used(client, namespace, "disk")
+    write(disk["path"] / "disk.img")
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "copy", **copy_of("disk")))
+    await client.create(PODS, a_pod(namespace, "user-of-copy", ("copy",)))
+    [message] = await eventually(lambda: events_of(client, claim, "ProvisioningFailed"))
+    assert f"claim {namespace}/disk is in use by pod user-of-disk" in message
+    await release(client, namespace, "disk")
+    bound = await in_phase(client, namespace, "copy")
+    volume = await client.get(VOLUMES, bound["spec"]["volumeName"])
+    assert read(Path(volume["spec"]["local"]["path"]) / "disk.img") == b"guest data"
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_copy_must_be_as_large_and_of_the_same_mode(client: Client, namespace: str) -> None:
+    await used(client, namespace, "disk")
+    small = await client.create(VOLUME_CLAIMS, a_claim(namespace, "small", size="1Mi", **copy_of("disk")))
+    alien = await client.create(VOLUME_CLAIMS, a_claim(namespace, "alien", **copy_of("nothing")))
+    for name in ("small", "alien"):
+        await client.create(PODS, a_pod(namespace, f"user-of-{name}", (name,)))
+    [message] = await eventually(lambda: events_of(client, small, "ProvisioningFailed"))
+    assert "is 1Gi large: ask for as much or more" in message
+    [message] = await eventually(lambda: events_of(client, alien, "ProvisioningFailed"))
+    assert f"claim {namespace}/nothing does not exist" in message
+
+
+async def test_what_a_killed_process_left_is_swept_and_nothing_else(
+    client: Client, namespace: str, node: str, directory: Path
+) -> None:
+    cluster = (await client.call("GET", "/api/v1/namespaces/kube-system"))["metadata"]["uid"]
+    living = await client.create(VOLUME_CLAIMS, a_claim(namespace, "living", storageClassName="ingot-local"))
+    local = LocalVolumes(directory)
+    local.prepare()
+
+    def made(name: str, uid: str, claim: str, of: str) -> None:
+        local.fill(Record(name, of, namespace, claim, uid, block=False), 1, "", clone.Progress())
+        local.publish(name)
+
+    uid = living["metadata"]["uid"]
+    made("pvc-gone", "gone", "gone", cluster)
+    made("pvc-elsewhere", "e", "e", "another cluster")
+    made(f"pvc-{uid}", uid, "living", cluster)
+    local.fill(Record("pvc-half", cluster, namespace, "half", "half", block=False), 1, "", clone.Progress())
+    write(directory / "somebody's")
+    expected = sorted(["pvc-elsewhere", "pvc-elsewhere", f"pvc-{uid}", f"pvc-{uid}", "somebody's"])
+
+    async def swept() -> bool:
+        return left_in(directory) == expected
+
+    async with running(client, everything(directory)):
+        await eventually(swept)
+        await client.create(PODS, a_pod(namespace, "user-of-living", ("living",)))
+        await in_phase(client, namespace, "living")
+        await release(client, namespace, "living")
+        await client.delete(VOLUME_CLAIMS, "living", namespace)
+        expected = ["pvc-elsewhere", "pvc-elsewhere", "somebody's"]
+        await eventually(swept)
+
+
+async def test_the_class_is_not_the_default_where_there_is_one(
+    client: Client, namespace: str, node: str, directory: Path
+) -> None:
+    for each in (await client.list(STORAGE_CLASSES))["items"]:
+        await client.delete(STORAGE_CLASSES, each["metadata"]["name"])
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    await client.create(
+        STORAGE_CLASSES,
+        {"metadata": {"name": f"mine-{namespace}", "annotations": annotations}, "provisioner": "example.com/x"},
+    )
+    async with running(client, everything(directory)):
+        made = await eventually(lambda: client.get(STORAGE_CLASSES, "ingot-local"))
+        assert "annotations" not in made["metadata"]
+        claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk"))
+        assert await eventually(lambda: events_of(client, claim, "ExternalProvisioning"))
+    for each in (await client.list(STORAGE_CLASSES))["items"]:
+        await client.delete(STORAGE_CLASSES, each["metadata"]["name"])
+
+
+@pytest.fixture
+async def binder(client: Client) -> AsyncIterator[None]:
+    async with running(client, Binder):
+        yield
+
+
+@pytest.mark.usefixtures("binder")
+async def test_static_volumes_are_bound_released_and_failed(client: Client, namespace: str) -> None:
+    large, small = f"large-{namespace}", f"small-{namespace}"
+    options = {"storageClassName": namespace}
+    await client.create(VOLUMES, a_volume(large, "5Gi", **options))
+    await client.create(VOLUMES, a_volume(small, "2Gi", persistentVolumeReclaimPolicy="Delete", **options))
+    for name in (large, small):
+        await volume_in_phase(client, name, "Available")
+    await client.create(VOLUME_CLAIMS, a_claim(namespace, "first", **options))
+    claim = await in_phase(client, namespace, "first")
+    assert claim["spec"]["volumeName"] == small
+    assert claim["status"]["capacity"] == {"storage": "2Gi"}
+    assert claim["metadata"]["annotations"] == {
+        "pv.kubernetes.io/bind-completed": "yes",
+        "pv.kubernetes.io/bound-by-controller": "yes",
+    }
+    await client.create(VOLUME_CLAIMS, a_claim(namespace, "second", volumeName=large, **options))
+    claim = await in_phase(client, namespace, "second")
+    assert claim["metadata"]["annotations"] == {"pv.kubernetes.io/bind-completed": "yes"}
+    for name in ("first", "second"):
+        await client.delete(VOLUME_CLAIMS, name, namespace)
+    await volume_in_phase(client, large, "Released")
+    failed = await volume_in_phase(client, small, "Failed")
+    assert "no deletable volume plugin matched" in failed["status"]["message"]
+    for name in (large, small):
+        await client.delete(VOLUMES, name)
+
+
+@pytest.mark.usefixtures("binder")
+async def test_claims_that_cannot_be_bound_say_why(client: Client, namespace: str) -> None:
+    none = await client.create(VOLUME_CLAIMS, a_claim(namespace, "none", storageClassName=""))
+    assert await eventually(lambda: events_of(client, none, "FailedBinding")) == [
+        "no persistent volumes available for this claim and no storage class is set"
+    ]
+    lost = await client.create(VOLUME_CLAIMS, a_claim(namespace, "lost", storageClassName="nowhere"))
+    assert await eventually(lambda: events_of(client, lost, "ProvisioningFailed")) == [
+        'storageclass.storage.k8s.io "nowhere" not found'
+    ]
+    name = f"tiny-{namespace}"
+    await client.create(VOLUMES, a_volume(name, "1Mi", storageClassName=namespace))
+    options = {"storageClassName": namespace, "volumeName": name}
+    large = await client.create(VOLUME_CLAIMS, a_claim(namespace, "large", **options))
+    assert await eventually(lambda: events_of(client, large, "VolumeMismatch")) == [
+        f'Cannot bind to requested volume "{name}": requested PV is too small'
+    ]
+    await client.delete(VOLUMES, name)
+
+
+@pytest.mark.usefixtures("binder")
+async def test_a_claim_whose_volume_was_taken_away_is_lost(client: Client, namespace: str) -> None:
+    name = f"taken-{namespace}"
+    await client.create(VOLUMES, a_volume(name, storageClassName=namespace))
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk", storageClassName=namespace))
+    await in_phase(client, namespace, "disk")
+    await client.delete(VOLUMES, name)
+    await client.patch(VOLUMES, name, {"metadata": {"finalizers": None}})
+    await in_phase(client, namespace, "disk", "Lost")
+    assert await eventually(lambda: events_of(client, claim, "ClaimLost")) == [
+        "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+    ]
+
+
+@pytest.mark.usefixtures("binder")
+async def test_a_claim_that_came_before_the_default_class_gets_it(client: Client, namespace: str) -> None:
+    await client.create(VOLUME_CLAIMS, a_claim(namespace, "early"))
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    name = f"default-{namespace}"
+    await client.create(
+        STORAGE_CLASSES, {"metadata": {"name": name, "annotations": annotations}, "provisioner": "example.com/x"}
+    )
+
+    async def classed() -> bool:
+        claim = await client.get(VOLUME_CLAIMS, "early", namespace)
+        return bool(claim["spec"].get("storageClassName") == name)
+
+    await eventually(classed)
+    await client.delete(STORAGE_CLASSES, name)

@@ -7,6 +7,7 @@ from ingot.kube.cache import Key, key_of
 from ingot.kube.controller import Controller
 from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
+from ingot.kube.objects import is_deleting
 from ingot.standalone.volumes import match
 from ingot.standalone.volumes.binding import Binding
 from ingot.standalone.volumes.reclaim import Reclaim
@@ -92,7 +93,7 @@ class Binder:
 
     async def _see_unbound(self, claim: Object) -> None:
         """A claim that takes any volume that suits it."""
-        if await self._take_default_class(claim):
+        if is_deleting(claim) or await self._take_default_class(claim):
             return
         storage_class = self._classes.cache.get(Key("", class_of(claim)))
         waits = is_delayed(storage_class) and not annotation(claim, SELECTED_NODE)

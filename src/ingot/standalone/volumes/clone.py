@@ -46,19 +46,24 @@ def clone_tree(source: Path, target: Path, progress: Progress) -> None:
 
     Sockets, pipes and devices are left out: they are nobody's data.
     """
-    progress.total = sum(path.stat().st_blocks * 512 for path in source.rglob("*") if _is_plain(path))
-    for directory, names, files in os.walk(source):
+    progress.total = sum(path.lstat().st_blocks * 512 for path in source.rglob("*") if _is_plain(path))
+    for directory, names, files in os.walk(source, onerror=_fail):
         here, there = Path(directory), target / Path(directory).relative_to(source)
-        for name in names:
-            (there / name).mkdir() if not (here / name).is_symlink() else _link(here / name, there / name)
-        for name in files:
+        for name in (*names, *files):
             if (here / name).is_symlink():
                 _link(here / name, there / name)
+            elif name in names:
+                (there / name).mkdir()
             elif _is_plain(here / name):
                 clone_file(here / name, there / name, progress)
         if here != source:
             _keep_attributes(here, there)
         _sync(there)
+
+
+def _fail(error: OSError) -> None:
+    """What cannot be read is no part that may be left out."""
+    raise error
 
 
 def _is_plain(path: Path) -> bool:
@@ -134,6 +139,6 @@ def _copy_range(source: int, target: int, start: int, end: int, progress: Progre
                 raise
             copied = os.pwrite(target, os.pread(source, min(_CHUNK, end - start), start), start)
         if not copied:
-            return  # The source became shorter under our hands.
+            raise OSError(errno.EIO, "the original became shorter while it was copied")
         start += copied
         progress.done += copied

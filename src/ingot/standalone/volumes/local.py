@@ -23,6 +23,7 @@ from ingot.standalone.volumes.clone import Progress
 _PASSABLE = 0o711
 _IMAGE = "block.img"
 _DEVICE = "device"
+_PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +81,27 @@ class LocalVolumes:
         """Whether a copy of a volume is made at one moment, and takes no room."""
         return clone.can_share(self.directory)
 
-    def make(self, record: Record, size: int, source: str, progress: Progress) -> None:
-        """Make the volume, as a copy of the volume `source` unless that is "". Repeating it changes nothing.
+    def fill(self, record: Record, size: int, source: str, progress: Progress) -> None:
+        """Make what is to be the volume, as a copy of the volume `source` unless that is "". Nobody sees it yet.
 
         Raises OSError, and clone.Cancelled.
         """
-        if not self.has(record.name):
-            self._write(record)
-            making = self.directory / f".making-{record.name}"
-            shutil.rmtree(making, ignore_errors=True)
-            making.mkdir()
-            making.chmod(_PASSABLE)
-            self._fill(making, record, size, source, progress)
-            sync_directory(making)
-            making.rename(self.directory / record.name)
-            sync_directory(self.directory)
-        if record.block:
-            self.attach(record.name)
+        self._write(record)
+        making = self._making(record.name)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(making)
+        making.mkdir()
+        making.chmod(_PASSABLE)
+        self._fill(making, record, _whole_pages(size), source, progress)
+        sync_directory(making)
+
+    def publish(self, name: str) -> None:
+        """Let what was filled be the volume."""
+        self._making(name).rename(self.directory / name)
+        sync_directory(self.directory)
+
+    def _making(self, name: str) -> Path:
+        return self.directory / f".making-{name}"
 
     def _fill(self, making: Path, record: Record, size: int, source: str, progress: Progress) -> None:
         if not record.block:
@@ -131,14 +136,15 @@ class LocalVolumes:
         """Make the volume at least that large. A Filesystem volume has no size of its own."""
         if not block:
             return
-        image = self.directory / name / _IMAGE
-        if image.stat().st_size < size:
-            os.truncate(image, size)
-            loop.grow(loop.attach(image))
+        image, wanted = self.directory / name / _IMAGE, _whole_pages(size)
+        if image.stat().st_size < wanted:
+            os.truncate(image, wanted)
+        # Also when the file is large enough: a try before may have come no further than that.
+        loop.grow(loop.attach(image))
 
     def remove(self, name: str, block: bool) -> None:
         """Delete the volume and what may be left of tries to make or delete it; not its record."""
-        here, making, gone = (self.directory / f"{prefix}{name}" for prefix in ("", ".making-", ".deleting-"))
+        here, gone = self.directory / name, self.directory / f".deleting-{name}"
         for place in (here, gone) if block else ():
             # Before the file has no name any more, or nobody would find its device again.
             loop.detach(place / _IMAGE)
@@ -147,7 +153,7 @@ class LocalVolumes:
         with contextlib.suppress(FileNotFoundError):
             here.rename(gone)
             sync_directory(self.directory)
-        for place in (gone, making):
+        for place in (gone, self._making(name)):
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(place)
 
@@ -164,3 +170,8 @@ class LocalVolumes:
 
     def _write(self, record: Record) -> None:
         write_atomically(self._records / record.name, msgspec.json.encode(asdict(record)))
+
+
+def _whole_pages(size: int) -> int:
+    """The size, rounded up to what devices and direct I/O count in: the rest would be cut off."""
+    return -(-size // _PAGE) * _PAGE

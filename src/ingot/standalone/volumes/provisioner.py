@@ -12,6 +12,7 @@ from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
 from ingot.standalone.scheduler.ledger import claims_of
+from ingot.standalone.volumes.clone import Cancelled
 from ingot.standalone.volumes.copying import Copying
 from ingot.standalone.volumes.local import LocalVolumes, Record
 from ingot.standalone.volumes.manifest import is_block, local_volume, volume_name
@@ -56,8 +57,8 @@ class Provisioner:
         self._classes = manager.informer(STORAGE_CLASSES)
         self._nodes = manager.informer(NODES)
         pods = manager.informer(PODS)
-        self._sources = Sources(self._claims.cache, self._volumes.cache, pods.cache, self._local)
-        self._copying = Copying(self.client, self._local)
+        sources = Sources(self._claims.cache, self._volumes.cache, pods.cache, self._local)
+        self._copying = Copying(self.client, self._claims.cache, sources, self._local)
         self._removal = Removal(self.client, self._local, self._events)
         self._resize = Resize(self.client, self._local, self._events)
         LocalClass(manager)
@@ -102,10 +103,19 @@ class Provisioner:
             return None
         if await self._removal.is_done(volume):
             return None
-        if is_block(volume):
-            await asyncio.to_thread(self._local.attach, key.name)
-        if claim is not None and not is_deleting(claim):
-            await self._resize.follow(claim, volume)
+        return await self._keep(volume, claim)
+
+    async def _keep(self, volume: Object, claim: Object | None) -> Result | None:
+        """See that a volume is what its objects say: its device there, its size what the claim asks for."""
+        try:
+            if is_block(volume):
+                await asyncio.to_thread(self._local.attach, name_of(volume))
+            if claim is not None and not is_deleting(claim):
+                await self._resize.follow(claim, volume)
+        except OSError as error:
+            message = f"{_shown(error)}; tried again in {_RETRY_SECONDS:g} s"
+            self._events.record(claim or volume, "FailedAttachVolume", message, "Warning")
+            return Result(requeue_after=_RETRY_SECONDS)
         return None
 
     def _is_ours(self, volume: Object) -> bool:
@@ -134,34 +144,39 @@ class Provisioner:
     async def _provision(self, claim: Object) -> Result | None:
         hostname = self._hostname()
         if not hostname:
+            # A node without that label is not ready for volumes; it wakes us when it has one.
             return None
-        name = volume_name(claim)
+        record = Record(
+            name=volume_name(claim),
+            cluster=await self._cluster_uid(),
+            namespace=namespace_of(claim),
+            claim=name_of(claim),
+            claim_uid=uid_of(claim),
+            block=is_block(claim),
+        )
         try:
-            source = self._sources.check(claim)
-            record = Record(
-                name=name,
-                cluster=await self._cluster_uid(),
-                namespace=namespace_of(claim),
-                claim=name_of(claim),
-                claim_uid=uid_of(claim),
-                block=is_block(claim),
-            )
-            await self._copying.make(claim, record, source)
+            await self._copying.make(claim, record)
+        except Cancelled:
+            return None
         except Refused as refused:
             self._events.record(claim, "ProvisioningFailed", str(refused), "Warning")
             return Result(requeue_after=refused.retry_seconds)
         except OSError as error:
-            self._events.record(claim, "ProvisioningFailed", _failure(claim, error), "Warning")
+            message = f"the volume could not be made: {_shown(error)}; tried again in {_RETRY_SECONDS:g} s"
+            self._events.record(claim, "ProvisioningFailed", message, "Warning")
             return Result(requeue_after=_RETRY_SECONDS)
+        await self._create(claim, record, hostname)
+        return None
+
+    async def _create(self, claim: Object, record: Record, hostname: str) -> None:
         storage_class = self._classes.cache.get(Key("", class_of(claim))) or {}
-        path = self._local.path(name, record.block)
+        path = self._local.path(record.name, record.block)
         try:
             await self.client.create(VOLUMES, local_volume(claim, storage_class, path, hostname))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-        self._events.record(claim, "ProvisioningSucceeded", f"Successfully provisioned volume {name}")
-        return None
+        self._events.record(claim, "ProvisioningSucceeded", f"Successfully provisioned volume {record.name}")
 
     async def _cluster_uid(self) -> str:
         """What tells this API server's objects from those of another that used the directory before."""
@@ -174,9 +189,5 @@ def _names_of_volume(claim: Object) -> list[str]:
     return [volume_name(claim)]
 
 
-def _failure(claim: Object, error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
-    return (
-        f"volume for claim {namespace_of(claim)}/{name_of(claim)} could not be made: {where}{error.strerror}; "
-        f"tried again in {_RETRY_SECONDS:g} s"
-    )
+def _shown(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)

@@ -1,0 +1,196 @@
+"""Volumes in a directory: whole or not there, copies with their holes, devices where root runs the tests."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ingot.standalone.volumes import clone, loop
+from ingot.standalone.volumes.clone import Cancelled, Progress, clone_file, clone_tree
+from ingot.standalone.volumes.local import LocalVolumes, Record
+
+MEGABYTE = 1 << 20
+needs_loop = pytest.mark.skipif(
+    os.geteuid() != 0 or not loop.CONTROL.exists(), reason="loop devices need root and /dev/loop-control"
+)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalVolumes:
+    local = LocalVolumes(tmp_path / "volumes")
+    local.prepare()
+    return local
+
+
+def record(name: str, block: bool = False) -> Record:
+    return Record(name=name, cluster="cl", namespace="ns", claim="c", claim_uid=f"uid-{name}", block=block)
+
+
+def make(local: LocalVolumes, name: str, source: str = "", block: bool = False, size: int = MEGABYTE) -> Path:
+    local.fill(record(name, block), size, source, Progress())
+    local.publish(name)
+    if block:
+        local.attach(name)
+    return local.path(name, block)
+
+
+def sparse(path: Path) -> bytes:
+    """A file of 64 MiB with data at both ends."""
+    with path.open("wb") as file:
+        file.write(b"head" * 1024)
+        file.seek(64 * MEGABYTE - 4096)
+        file.write(b"tail" * 1024)
+    return path.read_bytes()
+
+
+def test_a_volume_is_an_empty_directory_that_others_may_pass(local: LocalVolumes) -> None:
+    path = make(local, "v")
+    assert list(path.iterdir()) == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o711
+    assert stat.S_IMODE(local.directory.stat().st_mode) == 0o711
+    assert local.record("v") == record("v")
+    assert local.names() == ["v"]
+
+
+def test_nothing_is_seen_before_it_is_published(local: LocalVolumes) -> None:
+    local.fill(record("v"), 1, "", Progress())
+    assert not local.has("v")
+    local.fill(record("v"), 1, "", Progress())
+    local.publish("v")
+    assert local.has("v")
+
+
+def test_a_volume_goes_with_what_was_left_of_it(local: LocalVolumes) -> None:
+    (make(local, "v") / "disk.img").write_bytes(b"x")
+    (local.directory / ".deleting-v" / "deep").mkdir(parents=True)
+    (local.directory / ".making-v").mkdir()
+    other = make(local, "w")
+    local.remove("v", block=False)
+    local.remove("v", block=False)
+    assert [path.name for path in local.directory.iterdir() if "v" in path.name] == []
+    assert other.is_dir()
+    assert local.record("v") is not None
+    local.forget("v")
+    assert local.names() == ["w"]
+
+
+def test_a_retained_volume_is_known_as_such(local: LocalVolumes) -> None:
+    make(local, "v")
+    local.retain("v")
+    kept = local.record("v")
+    assert kept is not None
+    assert kept.retained
+
+
+def test_a_copy_keeps_content_holes_modes_and_links(local: LocalVolumes) -> None:
+    original = make(local, "v")
+    content = sparse(original / "disk.img")
+    (original / "disk.img").chmod(0o640)
+    (original / "sub").mkdir(mode=0o750)
+    (original / "sub" / "link").symlink_to("../disk.img")
+    os.mkfifo(original / "pipe")
+    copy = make(local, "w", source="v")
+    image = copy / "disk.img"
+    assert image.read_bytes() == content
+    assert image.stat().st_blocks * 512 < MEGABYTE
+    assert stat.S_IMODE(image.stat().st_mode) == 0o640
+    assert stat.S_IMODE((copy / "sub").stat().st_mode) == 0o750
+    assert (copy / "sub" / "link").readlink() == Path("../disk.img")
+    assert not (copy / "pipe").exists()
+    image.write_bytes(b"changed")
+    assert (original / "disk.img").read_bytes() == content
+
+
+def test_a_copy_counts_its_bytes_and_can_be_called_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    source = tmp_path / "source"
+    sparse(source)
+    progress = Progress()
+    clone_file(source, tmp_path / "copy", progress)
+    assert progress.done == 8192
+    assert (tmp_path / "copy").read_bytes() == source.read_bytes()
+    progress.cancelled.set()
+    with pytest.raises(Cancelled):
+        clone_file(source, tmp_path / "other", progress)
+
+
+def test_where_the_kernel_copies_nothing_the_bytes_are_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(*_: int) -> int:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    monkeypatch.setattr(clone.os, "copy_file_range", cannot)
+    source = tmp_path / "source"
+    content = sparse(source)
+    clone_file(source, tmp_path / "copy", Progress())
+    assert (tmp_path / "copy").read_bytes() == content
+    assert (tmp_path / "copy").stat().st_blocks == source.stat().st_blocks
+
+
+def test_what_vanishes_while_it_is_copied_is_told(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    with pytest.raises(FileNotFoundError):
+        clone_tree(tmp_path / "absent", tmp_path / "target", Progress())
+
+
+@needs_loop
+def test_a_block_volume_is_a_device_that_grows_and_goes(local: LocalVolumes) -> None:
+    device = make(local, "v", block=True, size=MEGABYTE + 1)
+    try:
+        assert stat.S_ISBLK(device.stat().st_mode)
+        assert size_of(device) == MEGABYTE + 4096
+        with device.open("r+b", buffering=0) as opened:
+            opened.write(b"data" * 1024)
+            os.fsync(opened.fileno())
+        local.grow("v", True, 2 * MEGABYTE)
+        assert size_of(device) == 2 * MEGABYTE
+        copy = make(local, "w", source="v", block=True, size=4 * MEGABYTE)
+        assert copy.resolve() != device.resolve()
+        assert copy.open("rb").read(4096) == b"data" * 1024
+        assert size_of(copy) == 4 * MEGABYTE
+    finally:
+        for name in ("v", "w"):
+            local.remove(name, block=True)
+    assert not any(str(local.directory) in backing for backing in backing_files())
+
+
+@needs_loop
+def test_a_device_that_was_lost_comes_back_and_none_is_attached_twice(local: LocalVolumes) -> None:
+    device = make(local, "v", block=True)
+    image = local.directory / "v" / "block.img"
+    try:
+        before = device.resolve()
+        local.attach("v")
+        assert device.resolve() == before
+        assert sum(str(image) in backing for backing in backing_files()) == 1
+        # Killed between attaching and linking: the file still leads to its device.
+        device.unlink()
+        local.attach("v")
+        assert device.resolve() == before
+        loop.detach(image)
+        assert loop.attached(image) is None
+        local.attach("v")
+        assert loop.attached(image) == device.readlink()
+        # Killed between renaming and deleting: the device goes all the same.
+        (local.directory / "v").rename(local.directory / ".deleting-v")
+    finally:
+        local.remove("v", block=True)
+    assert not any(str(local.directory) in backing for backing in backing_files())
+
+
+def size_of(device: Path) -> int:
+    with device.open("rb") as opened:
+        return opened.seek(0, os.SEEK_END)
+
+
+def backing_files() -> list[str]:
+    found = []
+    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            found.append(path.read_text())
+        except OSError:
+            continue  # Detached in this moment, by another test.
+    return found
