@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from ingot.node import events
 from ingot.node.binding import Connection, Domain, constant
 from ingot.node.events import DomainState, Kind, Told
-from ingot.node.link import HypervisorError, Link, Source
+from ingot.node.link import HypervisorError, Link, Source, absent
 
 T = TypeVar("T")
 
@@ -109,11 +109,8 @@ class Hypervisor:
 
     async def destroy(self, name: str) -> None:
         """Ends the domain's QEMU; returns when it has ended. One that is gone is no error."""
-        try:
+        with absent():
             await self._of(name, lambda domain: domain.destroyFlags(0))
-        except HypervisorError as error:
-            if not error.missing:
-                raise
 
     async def suspend(self, name: str) -> None:
         """Stops the domain's CPUs. One that stands already is no error."""

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
@@ -56,6 +56,16 @@ class HypervisorError(Exception):
         self.lost = lost
 
 
+@contextlib.contextmanager
+def absent() -> Iterator[None]:
+    """For calls that take something away: that there is no such thing is what was wanted."""
+    try:
+        yield
+    except HypervisorError as error:
+        if not error.missing:
+            raise
+
+
 class Link:
     """The connection to the libvirt of `source`, opened again whenever it breaks.
 
@@ -80,7 +90,10 @@ class Link:
         except ImportError as error:
             raise HypervisorError(0, f"{error}; install it with: pip install 'ingot[node]'") from error
         except Exception as error:
-            raise translated(error, "") from error
+            code = binding.error_code(error)
+            if code is None:
+                raise
+            raise HypervisorError(code, f"{uri}: {error}", lost=True) from error
         self._connection = connection
         self._there.set()
 
@@ -102,7 +115,11 @@ class Link:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work, connection)
         except Exception as error:
-            raise translated(error, domain, lost=not connection.isAlive()) from error
+            code = binding.error_code(error)
+            if code is None:
+                raise
+            lost = not connection.isAlive()
+            raise HypervisorError(code, str(error), domain, missing=_is_missing(code), lost=lost) from error
 
     async def _living(self, domain: str) -> Connection:
         """The connection; waits for one that is lost to be mended."""
@@ -159,14 +176,9 @@ class Link:
         self._told("", Kind.CONNECTION, "restored")
 
 
-def translated(error: Exception, domain: str, *, lost: bool = False) -> Exception:
-    """libvirt's error as a HypervisorError; any other as it is."""
-    code = binding.error_code(error)
-    if code is None:
-        return error
+def _is_missing(code: int) -> bool:
     names = ("NO_DOMAIN", "NO_STORAGE_POOL", "NO_SECRET")
-    missing = code in {binding.constant(f"VIR_ERR_{name}") for name in names}
-    return HypervisorError(code, str(error), domain, missing=missing, lost=lost)
+    return code in {binding.constant(f"VIR_ERR_{name}") for name in names}
 
 
 def _hang_up(connection: Connection) -> None:
