@@ -1,7 +1,9 @@
 """All controllers of machines."""
 
+from ingot.control.classic import ClassicVMs
 from ingot.control.instance import Instances
 from ingot.control.machine import Machines
+from ingot.control.replicaset import ReplicaSets
 from ingot.kube.manager import Manager
 
 
@@ -9,3 +11,5 @@ def add_all(manager: Manager) -> None:
     """Adds every controller to the manager, to be called before that runs."""
     Machines(manager)
     Instances(manager)
+    ReplicaSets(manager)
+    ClassicVMs(manager)

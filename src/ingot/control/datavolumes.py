@@ -6,14 +6,13 @@ from ingot.api.kubevirt.names import CREATED_BY
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES
 from ingot.api.status import ApiError
-from ingot.control.fault import InstanceFault
+from ingot.control.owning import refused
 from ingot.control.storage import Storage
 from ingot.kube.cache import Key
 from ingot.kube.client import Client
 from ingot.kube.objects import copy_of, set_controller_reference
 
 _READY = frozenset({"Succeeded"})
-REFUSED_SECONDS = 10.0
 
 
 def _made(machine: Object, template: Object) -> Object:
@@ -56,8 +55,5 @@ async def _create(client: Client, wanted: Object, created: Callable[[str], None]
     except ApiError as error:
         if error.reason == "AlreadyExists":
             return
-        if error.code not in (403, 422):
-            raise
-        message = f'DataVolume "{name_of(wanted)}" was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s'
-        raise InstanceFault("FailedDataVolumeCreate", message, REFUSED_SECONDS) from error
+        raise refused(f'DataVolume "{name_of(wanted)}"', error) from error
     created(name_of(wanted))

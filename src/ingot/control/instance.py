@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import APP, INSTANCE_FINALIZER, LAUNCHER, NODE_FINALIZER, NODE_NAME, launcher_name
 from ingot.api.kubevirt.volume_status import merged
-from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import INSTANCES, NODES, PODS
 from ingot.api.status import ApiError
 from ingot.control import progress, usages
 from ingot.control.fault import InstanceFault
 from ingot.control.launcher import launcher
+from ingot.control.owning import REFUSED_SECONDS, is_owned, refused
 from ingot.control.storage import Storage, check_sources, volumes_of
 from ingot.control.writing import change, delete, live
 from ingot.disks.claims import claim_name
@@ -23,15 +24,12 @@ from ingot.kube.manager import Manager
 from ingot.kube.objects import (
     add_finalizer,
     condition,
-    controller_of,
     copy_of,
     has_finalizer,
     is_deleting,
     remove_finalizer,
 )
 
-# How often a pod that the server refuses is sent again: quotas become free without telling.
-REFUSED_SECONDS = 10.0
 # A launcher that nobody holds has nothing to finish.
 _GRACE = 1
 
@@ -148,12 +146,13 @@ class Instances:
         """The pod that is there already, if it is ours. Raises InstanceFault where the server refuses a pod."""
         if error.reason == "AlreadyExists":
             found = await live(self._client, PODS, launcher_name(instance), namespace_of(instance))
-            if found is None or (controller_of(found) or {}).get("uid") == uid_of(instance):
+            if found is None or is_owned(found, instance):
                 return found
-        elif error.code not in (403, 422):
-            raise error
-        message = f"the launcher pod was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s"
-        raise InstanceFault("FailedCreate", message, REFUSED_SECONDS) from error
+            message = (
+                f'pod "{name_of(found)}" is not this machine\'s, but has its name: delete it, and the machine starts'
+            )
+            raise InstanceFault("FailedCreate", message, REFUSED_SECONDS) from error
+        raise refused("the launcher pod", error) from error
 
     def _usage_fault(self, instance: Object) -> InstanceFault | None:
         """The pod is there all the same: the scheduler places it as soon as a node has what it wants."""
@@ -184,7 +183,7 @@ class Instances:
         if has_finalizer(instance, NODE_FINALIZER):
             return
         pod = await live(self._client, PODS, launcher_name(instance), namespace_of(instance))
-        if pod is not None and (controller_of(pod) or {}).get("uid") == uid_of(instance):
+        if pod is not None and is_owned(pod, instance):
             if not is_deleting(pod):
                 await self._delete(instance, pod, _GRACE)
             return

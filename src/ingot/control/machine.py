@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 from ingot.api.kubevirt.names import MACHINE_FINALIZER
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, MACHINES
-from ingot.api.status import ApiError
 from ingot.control import backoff, datavolumes, machine_status
 from ingot.control.fault import InstanceFault
 from ingot.control.machine_status import Observation
+from ingot.control.owning import adopt, is_owned, let_go, make
 from ingot.control.storage import Storage
 from ingot.control.strategy import Action, decide, outstanding
 from ingot.control.template import instance_of
-from ingot.control.writing import change, delete, live
+from ingot.control.writing import change, delete
 from ingot.disks.claims import claim_name
 from ingot.kube.cache import Key, key_of
 from ingot.kube.change import patch_status
@@ -23,17 +23,10 @@ from ingot.kube.manager import Manager
 from ingot.kube.objects import (
     add_finalizer,
     condition,
-    controller_of,
     copy_of,
     has_finalizer,
     is_deleting,
-    remove_finalizer,
-    set_controller_reference,
 )
-
-REFUSED_SECONDS = 10.0
-# Of a machine that is deleted with `--cascade=orphan`: its instance stays.
-_ORPHAN = "orphan"
 
 
 def _volumes_of(machine: Object) -> list[Object]:
@@ -85,69 +78,44 @@ class Machines:
         """Take the next step that the run strategy asks for, and tell how things are."""
         action, fault, wait = Action.NOTHING, None, 0.0
         try:
-            instance = await self._own(machine, instance)
+            instance = await adopt(self._client, machine, instance) if instance else None
             ready = await datavolumes.ensure(self._client, self._storage, machine, self._created(machine))
             action = decide(machine, instance)
             wait = backoff.left(machine, self._clock.time()) if action is Action.START else 0.0
             if action is Action.START and ready and not wait:
                 instance = await self._start(machine)
             elif action is Action.STOP and instance is not None:
-                await self._stop(machine, instance)
+                if await delete(self._client, INSTANCES, instance):
+                    self._stopped(machine, instance)
             elif action is Action.SWITCH_ON:
                 machine = await change(self._client, MACHINES, machine, _switch_on)
         except InstanceFault as found:
             fault, wait = found, found.retry or 0.0
-            instance = instance if instance and _is_ours(machine, instance) else None
+            instance = instance if instance and is_owned(instance, machine) else None
         await self._tell(machine, self._observed(machine, instance, action, fault))
         return Result(wait) if wait else None
 
-    async def _own(self, machine: Object, instance: Object | None) -> Object | None:
-        """The instance, which becomes ours if it is nobody's. Raises InstanceFault if it is somebody else's."""
-        if instance is None or _is_ours(machine, instance):
-            return instance
-        owner = controller_of(instance)
-        if owner is None and not is_deleting(instance):
-            return await change(self._client, INSTANCES, instance, lambda each: set_controller_reference(each, machine))
-        holder = f"{owner['kind']} {owner['name']}" if owner else "nobody and is being deleted"
-        message = (
-            f'VirtualMachineInstance "{name_of(instance)}" belongs to {holder}: '
-            "this machine has its own by that name once that one is gone"
-        )
-        raise InstanceFault("FailedCreate", message)
-
     async def _start(self, machine: Object) -> Object | None:
         asked = [each.get("data") for each in outstanding(machine, None)[:1]]
-        try:
-            instance = await self._client.create(INSTANCES, instance_of(machine, asked[0] if asked else None))
-        except ApiError as error:
-            if error.reason == "AlreadyExists":
-                found = await live(self._client, INSTANCES, name_of(machine), namespace_of(machine))
-                return await self._own(machine, found)
-            if error.code not in (403, 422):
-                raise
-            message = f"the instance was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s"
-            raise InstanceFault("FailedCreate", message, REFUSED_SECONDS) from error
-        message = f"Started the virtual machine by creating the new virtual machine instance {name_of(instance)}"
-        self._events.record(machine, "SuccessfulCreate", message)
+        wanted = instance_of(machine, asked[0] if asked else None)
+        instance, is_new = await make(self._client, machine, wanted)
+        if is_new:
+            message = f"Started the virtual machine by creating the new virtual machine instance {name_of(machine)}"
+            self._events.record(machine, "SuccessfulCreate", message)
         return instance
 
-    async def _stop(self, machine: Object, instance: Object, version: str = "") -> None:
-        options = {"resource_version": version} if version else {}
-        if await delete(self._client, INSTANCES, instance, **options):
-            message = f"Stopped the virtual machine by deleting the virtual machine instance {uid_of(instance)}"
-            self._events.record(machine, "SuccessfulDelete", message)
+    def _stopped(self, machine: Object, instance: Object) -> None:
+        message = f"Stopped the virtual machine by deleting the virtual machine instance {uid_of(instance)}"
+        self._events.record(machine, "SuccessfulDelete", message)
 
     async def _end(self, machine: Object) -> None:
-        """The machine is being deleted: its instance first, unless that is to be left alone."""
         if not has_finalizer(machine, MACHINE_FINALIZER):
             return
-        instance = await live(self._client, INSTANCES, name_of(machine), namespace_of(machine))
-        if instance is None or not _is_ours(machine, instance) or has_finalizer(machine, _ORPHAN):
-            await change(self._client, MACHINES, machine, lambda each: remove_finalizer(each, MACHINE_FINALIZER))
+        instance, is_told = await let_go(self._client, MACHINES, machine)
+        if instance is None:
             return
-        if not is_deleting(instance):
-            # Of this very version: the garbage collector may just be making it an orphan.
-            await self._stop(machine, instance, instance["metadata"]["resourceVersion"])
+        if is_told:
+            self._stopped(machine, instance)
         await self._tell(machine, self._observed(machine, instance, Action.NOTHING, None))
 
     def _created(self, machine: Object) -> Callable[[str], None]:
@@ -173,10 +141,6 @@ class Machines:
         known = condition(machine, machine_status.FAILURE) or {}
         if seen.fault and known.get("message") != seen.fault.message:
             self._events.record(machine, seen.fault.reason, seen.fault.message, "Warning")
-
-
-def _is_ours(machine: Object, instance: Object) -> bool:
-    return (controller_of(instance) or {}).get("uid") == uid_of(machine)
 
 
 def _switch_on(machine: Object) -> None:
