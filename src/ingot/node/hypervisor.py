@@ -66,7 +66,7 @@ class Hypervisor:
 
     async def domains(self) -> dict[str, DomainState]:
         """All domains that libvirt knows, by name."""
-        found = await self._look("", _list)
+        found = await self.repeat("", _list)
         return {state.name: state for state in found}
 
     async def state(self, name: str) -> DomainState | None:
@@ -137,19 +137,20 @@ class Hypervisor:
         """What `work` returns, which runs in a thread with the connection; `domain` is named in the error."""
         return await self._link.call(domain, work)
 
+    async def repeat(self, domain: str, work: Callable[[Connection], T]) -> T:
+        """As `call`, for work that may be done twice: it is, when libvirt was lost meanwhile."""
+        try:
+            return await self.call(domain, work)
+        except HypervisorError as error:
+            if not error.lost:
+                raise
+        return await self.call(domain, work)
+
     async def _of(self, name: str, work: Callable[[Domain], T]) -> T:
         return await self.call(name, lambda connection: work(connection.lookupByName(name)))
 
     async def _look_at(self, name: str, work: Callable[[Domain], T]) -> T:
-        return await self._look(name, lambda connection: work(connection.lookupByName(name)))
-
-    async def _look(self, name: str, work: Callable[[Connection], T]) -> T:
-        try:
-            return await self.call(name, work)
-        except HypervisorError as error:
-            if not error.lost:
-                raise
-        return await self.call(name, work)
+        return await self.repeat(name, lambda connection: work(connection.lookupByName(name)))
 
     def _tell(self, name: str, kind: Kind, detail: str) -> None:
         for told in list(self._subscribers):

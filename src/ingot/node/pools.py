@@ -24,21 +24,21 @@ class Pools:
 
         The directory can be passed through by QEMU's user, and listed by its owner only. Raises HypervisorError.
         """
-        await self._hypervisor.call("", lambda connection: _ensure(connection, usage, path))
+        await self._hypervisor.repeat("", lambda connection: _ensure(connection, usage, path))
 
     async def refresh(self, usage: str) -> None:
         """Lets libvirt look at what is in the pool now. Raises HypervisorError, `missing` when it is not offered."""
-        await self._hypervisor.call("", lambda connection: _pool(connection, usage).refresh(0))
+        await self._hypervisor.repeat("", lambda connection: _pool(connection, usage).refresh(0))
 
     async def offered(self) -> dict[str, Path]:
         """The directories of all pools of ours, by usage type."""
-        return await self._hypervisor.call("", _offered)
+        return await self._hypervisor.repeat("", _offered)
 
     async def keep(self, usages: Collection[str]) -> None:
         """Removes our pools of all other usage types. Their directories and what is in them stay."""
         for usage in set(await self.offered()) - set(usages):
             with absent():
-                await self._hypervisor.call("", partial(_destroy, usage))
+                await self._hypervisor.repeat("", partial(_destroy, usage))
 
 
 def _ensure(connection: Connection, usage: str, path: Path) -> None:

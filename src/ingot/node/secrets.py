@@ -32,13 +32,13 @@ class Secrets:
         def work(connection: Connection) -> None:
             connection.secretDefineXML(_xml(kind, usage)).setValue(value)
 
-        await self._hypervisor.call("", work)
+        await self._hypervisor.repeat("", work)
 
     async def remove(self, usage: str) -> None:
         """Forgets what is kept under a name. Nothing there is no error."""
         for kind in KINDS:
             with absent():
-                await self._hypervisor.call("", partial(_undefine, kind, usage))
+                await self._hypervisor.repeat("", partial(_undefine, kind, usage))
 
     async def remove_prefix(self, prefix: str) -> None:
         """Forgets everything whose name begins so."""
@@ -46,7 +46,7 @@ class Secrets:
         def named(connection: Connection) -> list[str]:
             return [secret.usageID() for secret in connection.listAllSecrets()]
 
-        for usage in await self._hypervisor.call("", named):
+        for usage in await self._hypervisor.repeat("", named):
             if usage.startswith(prefix):
                 await self.remove(usage)
 
