@@ -1,4 +1,4 @@
-"""`ingot down`: ends the API server of this machine."""
+"""`ingot down`: ends the server of this machine and what runs beside it."""
 
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from ingot.cli.directory import directory_option
     help="How long to wait for it to end.",
 )
 def down(directory: Path, timeout: float) -> None:
-    """End the server of a directory, and return when it has ended.
+    """End the server of a directory and what works beside it, and return when all that has ended.
 
-    The data stays; `ingot up` serves it again. Without a server there is nothing to do, and that is no error.
+    Guests and pods run on, and the data stays: `ingot up` finds them again. Without a server there is nothing to do,
+    and that is no error.
     """
     from ingot.standalone.process import NotEndedError, end, is_locked
 
@@ -34,3 +35,13 @@ def down(directory: Path, timeout: float) -> None:
         raise click.ClickException(f"the server of {directory} is just starting; try again when it is up")
     else:
         click.echo(f"No server runs in {directory}")
+    _tell_guests(directory)
+
+
+def _tell_guests(directory: Path) -> None:
+    from ingot.cli.residents import guests
+
+    running = [str(guest) for guest in guests(directory)]
+    if running:
+        count = "1 guest runs" if len(running) == 1 else f"{len(running)} guests run"
+        click.echo(f"{count} on: {', '.join(running)}")

@@ -1,4 +1,4 @@
-"""`ingot status`: whether and where the API server of this machine runs."""
+"""`ingot status`: whether and where the server of this machine runs, and what runs beside it."""
 
 import json
 import time
@@ -9,12 +9,14 @@ import click
 
 from ingot.cli.directory import directory_option
 
+CHILDREN = ("machine", "agent")
+
 
 @click.command(epilog="Example: ingot status --dir ~/lab --output json")
 @directory_option
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def status(directory: Path, output: str) -> None:
-    """Show whether the server of a directory runs, where, and whether it is ready.
+    """Show whether the server of a directory runs, where, and whether it is ready; and what runs beside it.
 
     The exit code is 0 for a server that is ready and 1 otherwise.
     """
@@ -25,15 +27,16 @@ def status(directory: Path, output: str) -> None:
 
 
 def _status(directory: Path) -> dict[str, Any]:
-    """State is Stopped, Starting, NotReady or Ready."""
+    """State is Stopped, Starting, NotReady or Ready. What does not run has no entry."""
     from ingot.standalone.probe import is_ready
     from ingot.standalone.process import is_locked, running
 
     found: dict[str, Any] = {"directory": str(directory)}
     record = running(directory)
     if record is None:
-        return found | {"state": "Starting" if is_locked(directory) else "Stopped"}
-    return found | {
+        state = "Starting" if is_locked(directory) else "Stopped"
+        return found | {"state": state} | _guests(directory)
+    found |= {
         "state": "Ready" if is_ready(directory, record.address) else "NotReady",
         "address": record.address,
         "pid": record.pid,
@@ -41,11 +44,69 @@ def _status(directory: Path) -> dict[str, Any]:
         "kubeconfig": str(directory / "kubeconfig"),
         "log": str(directory / "ingot.log"),
     }
+    return found | _children(directory) | _nodes(directory, record.address) | _guests(directory)
+
+
+def _children(directory: Path) -> dict[str, Any]:
+    from ingot.standalone.children import state_of
+
+    found = {}
+    for name in CHILDREN:
+        if (known := state_of(directory, name)) is not None:
+            found[name] = {
+                "state": known.state,
+                **({"pid": known.pid} if known.pid else {}),
+                "sinceSeconds": int(time.time() - known.since),
+                "restarts": known.restarts,
+                **({"message": known.message} if known.message else {}),
+                "log": str(directory / f"{name}.log"),
+            }
+    return found
+
+
+def _nodes(directory: Path, address: str) -> dict[str, Any]:
+    from ingot.standalone.probe import ask
+
+    answer = ask(directory, address, "/api/v1/nodes")
+    nodes = json.loads(answer)["items"] if answer else []
+    return {"nodes": [{"name": node["metadata"]["name"], "state": _readiness(node)} for node in nodes]} if nodes else {}
+
+
+def _readiness(node: dict[str, Any]) -> str:
+    conditions = node.get("status", {}).get("conditions") or ()
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return "Ready" if ready else "NotReady"
+
+
+def _guests(directory: Path) -> dict[str, Any]:
+    from ingot.cli.residents import guests
+
+    running = [str(guest) for guest in guests(directory)]
+    return {"guests": running} if running else {}
 
 
 def _text(found: dict[str, Any]) -> str:
     names = {"uptimeSeconds": "uptime"}
-    shown = found | ({"uptimeSeconds": f"{found['uptimeSeconds']} s"} if "uptimeSeconds" in found else {})
+    plain = {key: value for key, value in found.items() if isinstance(value, str | int)}
+    shown = plain | ({"uptimeSeconds": f"{found['uptimeSeconds']} s"} if "uptimeSeconds" in found else {})
     text = "\n".join(f"{names.get(key, key) + ':':<12}{value}" for key, value in shown.items())
-    hint = f"\nstart it with: ingot up --dir {found['directory']} --detach"
-    return text + (hint if found["state"] == "Stopped" else "")
+    parts = _parts(found)
+    if found["state"] == "Stopped":
+        parts.append(f"start it with: ingot up --dir {found['directory']} --detach")
+    return "\n".join([text, *parts])
+
+
+def _parts(found: dict[str, Any]) -> list[str]:
+    """A small table of what runs beside the server."""
+    from ingot.cli.table import lines
+
+    rows = []
+    for name in CHILDREN:
+        if name in found:
+            child = found[name]
+            rows.append(
+                [name, child["state"], str(child.get("pid", "")), str(child["restarts"]), child.get("message", "")]
+            )
+    rows += [["node", node["state"], "", "", node["name"]] for node in found.get("nodes", ())]
+    rows += [["guest", "Running", "", "", name] for name in found.get("guests", ())]
+    return ["", *lines(["PART", "STATE", "PID", "RESTARTS", ""], rows)] if rows else []

@@ -16,7 +16,7 @@ INGOT = """
 import sys, types
 
 class Server:
-    def __init__(self, directory, host, port):
+    def __init__(self, directory, host, port, subresources=None):
         self.directory, self.host, self.port = directory, host, port
 
     @property
