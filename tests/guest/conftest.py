@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
@@ -10,9 +11,12 @@ from typing import TypeVar
 import pytest
 
 from guest.image.build import GuestImage
+from guest.lab import Lab
 from guest.servers.ceph import Ceph
 from guest.servers.gluster import Gluster
 from guest.servers.server import LoopbackServer
+from ingot.kube.client import Client
+from ingot.kube.kubeconfig import load
 
 S = TypeVar("S", bound=LoopbackServer)
 
@@ -45,6 +49,50 @@ def gluster() -> Iterator[Gluster]:
     """A Gluster volume, one for the whole run: a test makes files of its own."""
     with ExitStack() as stack:
         yield _started(Gluster(), stack)
+
+
+class Servers:
+    """Servers for one test: those that it starts, and the two that all tests share."""
+
+    def __init__(self, stack: ExitStack, request: pytest.FixtureRequest) -> None:
+        self._stack, self._request = stack, request
+
+    def start(self, server: S) -> S:
+        return _started(server, self._stack)
+
+    @property
+    def ceph(self) -> Ceph:
+        found: Ceph = self._request.getfixturevalue("ceph")
+        return found
+
+    @property
+    def gluster(self) -> Gluster:
+        found: Gluster = self._request.getfixturevalue("gluster")
+        return found
+
+
+@pytest.fixture
+def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
+    """Servers of any kind, started when they are asked for. Skips where a program is not installed."""
+    with ExitStack() as stack:
+        yield Servers(stack, request)
+
+
+@pytest.fixture(scope="session")
+def lab(guest_image: Path) -> Iterator[Lab]:
+    """Ingot with everything in it, one for the whole run: a test makes a namespace of its own."""
+    missing = [program for program in ("libvirtd", "qemu-system-x86_64") if not shutil.which(program)]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)}: run `make setup`")
+    with Lab() as machine:
+        yield machine
+
+
+@pytest.fixture
+async def client(lab: Lab) -> AsyncIterator[Client]:
+    """The administrator of the lab."""
+    async with Client.connect(load(lab.kubeconfig), on_warning=lambda _: None) as client:
+        yield client
 
 
 def _started(server: S, stack: ExitStack) -> S:
