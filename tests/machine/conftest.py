@@ -1,14 +1,15 @@
-"""An API server for each test, for these parts act on all that it holds."""
+"""An API server for each module, for these parts act on all that it holds."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from ingot.api.resources import NAMESPACES
+from ingot.api.resources import NAMESPACES, SERVICE_ACCOUNTS
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot_up import IngotUp
+from machine.machine_support import eventually
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,12 @@ async def client(machine_server: IngotUp) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def namespace(client: Client, request: pytest.FixtureRequest) -> str:
+async def namespace(client: Client) -> str:
+    """A namespace that is ready for pods."""
     made = await client.create(NAMESPACES, {"metadata": {"generateName": "test-"}})
-    return str(made["metadata"]["name"])
+    name = str(made["metadata"]["name"])
+    await eventually(lambda: client.get(SERVICE_ACCOUNTS, "default", name))
+    return name
 
 
 @pytest.fixture
