@@ -54,7 +54,7 @@ domain:
       bootOrder: 1
       cache: none
       dedicatedIOThread: true
-      disk: {bus: virtio, pciAddress: "0000:03:00.0", readonly: false, rotationRate: 1}
+      disk: {bus: virtio, pciAddress: "0000:03:00.0", readonly: false}
       errorPolicy: report
       io: native
       name: root

@@ -162,7 +162,8 @@ def merged(live, patch):
 
 @pytest.mark.parametrize("kind", ["VM", "VirtualMachineInstance", "VirtualMachine"])
 def test_an_old_manifest_can_be_applied_again(kind):
-    old = [{**CLAIM, "target": {"device": "sda"}}, CLAIM, {**CLAIM, "target": {"device": "sda"}}]
+    claim = {**CLAIM, "access-mode": "read-shared"}
+    old = [{**claim, "target": {"device": "sda"}}, claim, {**claim, "target": {"device": "sda"}}]
     asked = made(kind, {"domain": {"devices": {"disks": old}}, "nodeSelector": {"a": "b"}}, ALPHA)
     once = stored(asked)
     again = registry.convert(once, "v1alpha1")

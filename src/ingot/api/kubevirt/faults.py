@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from ingot.api.cdi.faults import volume_faults
+from ingot.api.cdi.faults import volume_faults as data_volume_faults
 from ingot.api.kubevirt import uri
+from ingot.api.kubevirt.disk_faults import disk_faults
+from ingot.api.kubevirt.volume_faults import volume_faults
 from ingot.api.object import Object
 from ingot.api.status import Cause
 
@@ -21,7 +23,7 @@ def machine(obj: Object, _old: Object | None) -> list[Cause]:
         if not (template.get("metadata") or {}).get("name"):
             field = f"spec.dataVolumeTemplates[{index}].metadata.name"
             found.append(Cause(field, "Required value: a DataVolume needs a name", "FieldValueRequired"))
-        found += volume_faults(template["spec"], f"spec.dataVolumeTemplates[{index}].spec")
+        found += data_volume_faults(template["spec"], f"spec.dataVolumeTemplates[{index}].spec")
     return found
 
 
@@ -47,7 +49,10 @@ def spec_faults(spec: Object, path: str) -> Iterator[Cause]:
     yield from _disk_names(spec, devices, f"{path}.domain.devices.disks")
     yield from _unmatched_networks(spec, devices, path)
     yield from _boot_orders(devices, f"{path}.domain.devices")
-    for index, volume in enumerate(spec.get("volumes") or ()):
+    volumes, disks = spec.get("volumes") or [], devices.get("disks") or []
+    yield from disk_faults(disks, volumes, f"{path}.domain.devices.disks")
+    yield from volume_faults(volumes, disks, f"{path}.volumes")
+    for index, volume in enumerate(volumes):
         yield from _addresses(volume, f"{path}.volumes[{index}]")
 
 
