@@ -417,3 +417,18 @@ async def test_a_claim_that_came_before_the_default_class_gets_it(client: Client
 
     await eventually(classed)
     await client.delete(STORAGE_CLASSES, name)
+
+
+@pytest.mark.usefixtures("binder")
+async def test_a_volume_made_for_a_claim_that_got_another_one_is_released(client: Client, namespace: str) -> None:
+    taken, late = f"taken-{namespace}", f"late-{namespace}"
+    options = {"storageClassName": namespace}
+    await client.create(VOLUMES, a_volume(taken, **options))
+    await client.create(VOLUME_CLAIMS, a_claim(namespace, "disk", **options))
+    claim = await in_phase(client, namespace, "disk")
+    reference = {"namespace": namespace, "name": "disk", "uid": claim["metadata"]["uid"]}
+    made = a_volume(late, claimRef=reference, persistentVolumeReclaimPolicy="Delete", **options)
+    made["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": "example.com/x"}
+    await client.create(VOLUMES, made)
+    await volume_in_phase(client, late, "Released")
+    assert (await client.get(VOLUMES, taken))["status"]["phase"] == "Bound"

@@ -65,4 +65,4 @@ def _sum(parts: Iterable[Amounts]) -> Amounts:
 
 
 def _most(one: Amounts, other: Amounts) -> Amounts:
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in one.keys() | other.keys()}
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}

@@ -24,7 +24,7 @@ from ingot.standalone.scheduler.ledger import ENDED, Ledger, claims_of
 from ingot.standalone.scheduler.neighbours import Neighbours, wants_neighbours
 from ingot.standalone.scheduler.refusal import Refusal, Unschedulable, on_each_node
 from ingot.standalone.scheduler.scores import best
-from ingot.standalone.scheduler.storage import Claims, Storage
+from ingot.standalone.scheduler.storage import Behind, Claims, Storage
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +88,9 @@ class Scheduler:
         try:
             claims = self._storage.claims(pod, self._ledger, len(self._nodes.cache))
             node = self._choose(pod, claims)
+        except Behind:
+            self._wait(key, pod, 0.0)
+            return
         except Unschedulable as refusal:
             self._wait(key, pod, self._backoff.failed(key))
             await self._refused(pod, str(refusal))

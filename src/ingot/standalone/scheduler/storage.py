@@ -26,13 +26,12 @@ from ingot.standalone.volumes.words import (
 
 _NO_VOLUME = Refusal(("node(s) didn't find available persistent volumes to bind",))
 _ELSEWHERE = Refusal(("node(s) had volume node affinity conflict",))
-_MISSING = Refusal(("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",))
 _TAKEN = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """A pod's claims: `bound` have a volume, `waiting` get one when a node is chosen, the largest last."""
+    """What a pod's claims are: `bound` volumes, and claims `waiting` for a node to be chosen, the largest last."""
 
     bound: Sequence[Object]
     waiting: Sequence[Object]
@@ -46,6 +45,10 @@ class Plan:
     make: Sequence[Object]
 
 
+class Behind(Exception):
+    """A claim has a volume that is not in the cache: it comes in a moment, or the claim is declared lost."""
+
+
 class Storage:
     """Answers from caches alone, and changes nothing but in `begin`."""
 
@@ -56,7 +59,7 @@ class Storage:
         self._classes = classes
 
     def claims(self, pod: Object, ledger: Ledger, nodes: int) -> Claims:
-        """The pod's claims. Raises Unschedulable when one of them fits no node as it is."""
+        """The pod's claims. Raises Unschedulable when one of them fits no node as it is, and Behind."""
         bound, waiting = [], []
         for name in dict.fromkeys(claims_of(pod)):
             claim = self._claims.get(Key(namespace_of(pod), name))
@@ -71,21 +74,23 @@ class Storage:
             if "ReadWriteOncePod" in claim["spec"]["accessModes"] and ledger.uses(namespace_of(pod), name):
                 raise on_every_node(_TAKEN, nodes)
             if is_bound(claim):
-                bound.append(claim)
+                bound.append(self._volume(claim))
             elif is_delayed(self._classes.get(Key("", class_of(claim)))) and not claim["spec"].get("volumeName"):
                 waiting.append(claim)
             else:
                 raise on_every_node("pod has unbound immediate PersistentVolumeClaims", nodes)
         return Claims(bound, sorted(waiting, key=match.request_of))
 
+    def _volume(self, claim: Object) -> Object:
+        volume = self._volumes.get(Key("", claim["spec"]["volumeName"]))
+        if volume is None:
+            raise Behind
+        return volume
+
     def refusal(self, claims: Claims, node: Object) -> Refusal | None:
         """Why the pod's volumes keep it off the node."""
-        for claim in claims.bound:
-            volume = self._volumes.get(Key("", claim["spec"]["volumeName"]))
-            if volume is None:
-                return _MISSING
-            if not match.reachable(volume, node):
-                return _ELSEWHERE
+        if not all(match.reachable(volume, node) for volume in claims.bound):
+            return _ELSEWHERE
         return None if self.plan(claims, node) else _NO_VOLUME
 
     def plan(self, claims: Claims, node: Object) -> Plan | None:

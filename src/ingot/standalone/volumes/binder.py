@@ -14,7 +14,6 @@ from ingot.standalone.volumes.reclaim import Reclaim
 from ingot.standalone.volumes.wish import Wish
 from ingot.standalone.volumes.words import (
     BIND_COMPLETED,
-    BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     annotation,
     class_of,
@@ -169,9 +168,8 @@ class Binder:
             await self._reclaim.release(volume)
         elif claim["spec"].get("volumeName") == name_of(volume):
             await self._binding.set_volume_phase(volume, "Bound")
-        elif claim["spec"].get("volumeName") and annotation(volume, BOUND_BY_CONTROLLER):
-            # Reserved for the claim, which has got another one meanwhile.
-            await self._reclaim.unbind(volume)
+        elif claim["spec"].get("volumeName"):
+            await self._reclaim.give_back(volume)
 
     async def _claim_of(self, reference: Object) -> Object | None:
         """The very claim that a volume belongs to. None only when the server says so: its volume may be deleted."""

@@ -3,11 +3,12 @@
 import errno
 import fcntl
 import os
-import shutil
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+
+from ingot.host.files import sync_directory
 
 # linux/fs.h: make one file share all blocks of another.
 _FICLONE = 0x40049409
@@ -44,21 +45,25 @@ def can_share(directory: Path) -> bool:
 def clone_tree(source: Path, target: Path, progress: Progress) -> None:
     """Copy what is in the directory `source` into the directory `target`, with owners, modes and links, synced.
 
-    Sockets, pipes and devices are left out: they are nobody's data.
+    Sockets, pipes and devices are left out: they are nobody's data. Whoever may write to the source cannot lead the
+    copy out of it: no link is followed, not even one that takes a file's place in the meantime.
+    Raises Cancelled, OSError.
     """
-    progress.total = sum(path.lstat().st_blocks * 512 for path in source.rglob("*") if _is_plain(path))
-    for directory, names, files in os.walk(source, onerror=_fail):
-        here, there = Path(directory), target / Path(directory).relative_to(source)
+    progress.total = sum(path.lstat().st_blocks * 512 for path in source.rglob("*"))
+    for directory, names, files, here in os.fwalk(source, onerror=_fail, follow_symlinks=False):
+        there = target / Path(directory).relative_to(source)
         for name in (*names, *files):
-            if (here / name).is_symlink():
-                _link(here / name, there / name)
-            elif name in names:
+            status = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
                 (there / name).mkdir()
-            elif _is_plain(here / name):
-                clone_file(here / name, there / name, progress)
-        if here != source:
-            _keep_attributes(here, there)
-        _sync(there)
+            elif stat.S_ISLNK(status.st_mode):
+                (there / name).symlink_to(os.readlink(name, dir_fd=here))
+                _chown(there / name, status)
+            elif stat.S_ISREG(status.st_mode):
+                _clone_plain(here, name, there / name, progress)
+        if there != target:
+            _keep_attributes(os.fstat(here), there)
+        sync_directory(there)
 
 
 def _fail(error: OSError) -> None:
@@ -66,40 +71,41 @@ def _fail(error: OSError) -> None:
     raise error
 
 
-def _is_plain(path: Path) -> bool:
-    return stat.S_ISREG(path.lstat().st_mode)
-
-
-def _link(source: Path, target: Path) -> None:
-    target.symlink_to(source.readlink())
-    status = source.lstat()
-    if os.geteuid() == 0:
-        os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
-
-
-def _keep_attributes(source: Path, target: Path) -> None:
-    shutil.copystat(source, target)
-    if os.geteuid() == 0:
-        status = source.stat()
-        os.chown(target, status.st_uid, status.st_gid)
-        target.chmod(stat.S_IMODE(status.st_mode))
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def clone_file(source: Path, target: Path, progress: Progress) -> None:
     """Make `target` the same as `source`, synced. Raises Cancelled, OSError."""
-    with source.open("rb", buffering=0) as reading, target.open("xb", buffering=0) as writing:
-        if not _shared(reading.fileno(), writing.fileno()):
-            _copy_data(reading.fileno(), writing.fileno(), progress)
-        os.fsync(writing.fileno())
-    _keep_attributes(source, target)
+    directory = os.open(source.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _clone_plain(directory, source.name, target, progress)
+    finally:
+        os.close(directory)
+
+
+def _clone_plain(directory: int, name: str, target: Path, progress: Progress) -> None:
+    # Not blocking: what was a file a moment ago may be a pipe that nobody writes to.
+    reading = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        status = os.fstat(reading)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "is no file any more", name)
+        with target.open("xb", buffering=0) as writing:
+            if not _shared(reading, writing.fileno()):
+                _copy_data(reading, writing.fileno(), progress)
+            os.fsync(writing.fileno())
+        _keep_attributes(status, target)
+    finally:
+        os.close(reading)
+
+
+def _keep_attributes(status: os.stat_result, target: Path) -> None:
+    _chown(target, status)
+    target.chmod(stat.S_IMODE(status.st_mode))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _chown(target: Path, status: os.stat_result) -> None:
+    """Only root may give files away; a user's copy belongs to that user."""
+    if os.geteuid() == 0:
+        os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
 
 
 def _shared(source: int, target: int) -> bool:

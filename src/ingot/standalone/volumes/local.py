@@ -111,6 +111,7 @@ class LocalVolumes:
         image = making / _IMAGE
         if source:
             original = self.directory / source / _IMAGE
+            loop.flush(original)
             progress.total = original.stat().st_blocks * 512
             clone.clone_file(original, image, progress)
         descriptor = os.open(image, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)

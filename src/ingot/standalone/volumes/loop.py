@@ -109,6 +109,14 @@ def grow(device: Path) -> None:
         fcntl.ioctl(descriptor, _CAPACITY, 0)
 
 
+def flush(file: Path) -> None:
+    """Let the file hold all that was written to its device, if it has one."""
+    device = attached(file)
+    if device is not None:
+        with _opened(device) as descriptor:
+            os.fsync(descriptor)
+
+
 def detach(file: Path) -> None:
     """Let go of the file. A device that is still open goes when it is closed."""
     device = attached(file)

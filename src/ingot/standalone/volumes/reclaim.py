@@ -39,11 +39,14 @@ class Reclaim:
         self._events.record(volume, reason, why, "Warning")
         await self._binding.set_volume_phase(volume, "Failed", why)
 
-    async def unbind(self, volume: Object) -> None:
-        """Free a volume that was chosen for a claim which then got another."""
-        metadata = {
-            "resourceVersion": volume["metadata"]["resourceVersion"],
-            "annotations": {BOUND_BY_CONTROLLER: None},
-        }
-        change = {"metadata": metadata, "spec": {"claimRef": None}}
-        await self._client.patch(VOLUMES, name_of(volume), change)
+    async def give_back(self, volume: Object) -> None:
+        """The volume was made or chosen for a claim that has got another one meanwhile."""
+        policy = volume["spec"].get("persistentVolumeReclaimPolicy")
+        if annotation(volume, PROVISIONED_BY) and policy == "Delete":
+            await self.release(volume)
+        elif annotation(volume, BOUND_BY_CONTROLLER):
+            metadata = {
+                "resourceVersion": volume["metadata"]["resourceVersion"],
+                "annotations": {BOUND_BY_CONTROLLER: None},
+            }
+            await self._client.patch(VOLUMES, name_of(volume), {"metadata": metadata, "spec": {"claimRef": None}})

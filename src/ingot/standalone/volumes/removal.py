@@ -99,10 +99,11 @@ class Removal:
         return True
 
     async def _is_claim(self, record: Record) -> bool:
+        """Whether the claim is there and has no other volume."""
         try:
             claim = await self._client.get(VOLUME_CLAIMS, record.claim, record.namespace)
         except ApiError as error:
             if error.code != 404:
                 raise
             return False
-        return uid_of(claim) == record.claim_uid
+        return uid_of(claim) == record.claim_uid and claim["spec"].get("volumeName") in (None, "", record.name)

@@ -194,3 +194,19 @@ def backing_files() -> list[str]:
         except OSError:
             continue  # Detached in this moment, by another test.
     return found
+
+
+def test_links_are_copied_as_links_and_never_followed(tmp_path: Path, local: LocalVolumes) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"the host's")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "key").write_bytes(b"the host's")
+    original = make(local, "v")
+    (original / "file").symlink_to(secret)
+    (original / "directory").symlink_to(tmp_path / "outside")
+    copy = make(local, "w", source="v")
+    assert (copy / "file").is_symlink()
+    assert (copy / "directory").is_symlink()
+    with pytest.raises(OSError, match="symbolic link"):
+        clone_file(original / "file", tmp_path / "stolen", Progress())
+    assert not (tmp_path / "stolen").exists()
