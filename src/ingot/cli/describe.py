@@ -42,7 +42,7 @@ def describe(what: tuple[str, ...], connection: Connection, selector: str, outpu
                 if isinstance(each, ApiError):
                     missing.append(each)
                 else:
-                    found.append((discreet(without_managers(each)), await _events(session, each)))
+                    found.append((discreet(without_managers(each)), await events_of(session, each)))
         if output == "text":
             _print(found)
         else:
@@ -60,7 +60,7 @@ def _print(found: list[tuple[Object, list[Object]]]) -> None:
     click.echo("\n\n".join(portrait(obj, events) for obj, events in found), nl=bool(found))
 
 
-async def _events(session: "Session", obj: Object) -> list[Object]:
+async def events_of(session: "Session", obj: Object) -> list[Object]:
     """The events of this very object, oldest first; none where the user may not read events."""
     fields = {"uid": uid_of(obj), "name": name_of(obj), "namespace": namespace_of(obj)}
     selector = ",".join(f"involvedObject.{name}={value}" for name, value in fields.items() if value)

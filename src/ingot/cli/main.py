@@ -1,6 +1,7 @@
 """The command `ingot`. Each subcommand is loaded when it is called, so that start-up stays quick."""
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ COMMANDS = {
     "apply": "ingot.cli.apply:apply",
     "delete": "ingot.cli.delete:delete",
     "wait": "ingot.cli.wait:wait",
+    "vm": "ingot.cli.vm.group:vm",
     "machine": "ingot.cli.machine:machine",
     "agent": "ingot.cli.agent:agent",
     "webhook": "ingot.cli.webhook:webhook",
@@ -22,13 +24,17 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are named in COMMANDS and imported on first use."""
+    """A group whose commands are imported on first use: `places` says where each is."""
+
+    def __init__(self, *arguments: Any, places: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._places = places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = COMMANDS.get(cmd_name)
+        place = self._places.get(cmd_name)
         if place is None:
             return None
         module, _, function = place.partition(":")
@@ -46,7 +52,7 @@ class LazyGroup(click.Group):
             raise click.ClickException(why) from error
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ingot")
 def cli() -> None:
     """Disks for virtual machines, on one machine or on Kubernetes."""

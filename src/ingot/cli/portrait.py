@@ -27,8 +27,8 @@ def portrait(obj: Object, events: list[Object]) -> str:
     if status:
         sections.append(_section("status", status))
     if conditions:
-        sections.append(_conditions(conditions))
-    sections.append(_events(events))
+        sections.append(conditions_table(conditions))
+    sections.append(events_table(events))
     return "\n".join(sections)
 
 
@@ -51,10 +51,10 @@ def _head(obj: Object) -> str:
     if namespace_of(obj):
         entries.append(("Namespace", [namespace_of(obj)]))
     entries.append(("Kind", [f"{obj.get('kind', '')} ({obj.get('apiVersion', '')})"]))
-    entries.append(("Created", [_moment(metadata.get("creationTimestamp"))]))
+    entries.append(("Created", [moment(metadata.get("creationTimestamp"))]))
     if metadata.get("deletionTimestamp"):
         waits = ", ".join(metadata.get("finalizers") or []) or "its dependents or its grace period"
-        entries.append(("Deleted", [f"{_moment(metadata['deletionTimestamp'])}, waits for {waits}"]))
+        entries.append(("Deleted", [f"{moment(metadata['deletionTimestamp'])}, waits for {waits}"]))
     entries.append(("Labels", _pairs(metadata.get("labels"), "=")))
     entries.append(("Annotations", _pairs(metadata.get("annotations"), ": ")))
     if owners := metadata.get("ownerReferences"):
@@ -69,7 +69,7 @@ def _head(obj: Object) -> str:
     return "\n".join(rows)
 
 
-def _moment(timestamp: str | None) -> str:
+def moment(timestamp: str | None) -> str:
     return f"{timestamp} ({age.since(timestamp)} ago)" if timestamp else age.UNKNOWN
 
 
@@ -136,7 +136,7 @@ def _size(value: str) -> int:
         return len(value)
 
 
-def _conditions(conditions: list[Object]) -> str:
+def conditions_table(conditions: list[Object]) -> str:
     rows = [
         [
             str(each.get("type", "")),
@@ -150,7 +150,7 @@ def _conditions(conditions: list[Object]) -> str:
     return _table("Conditions", ["TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"], rows)
 
 
-def _events(events: list[Object]) -> str:
+def events_table(events: list[Object]) -> str:
     if not events:
         return f"Events:   {NONE}"
     rows = []

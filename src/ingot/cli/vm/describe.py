@@ -1,0 +1,91 @@
+"""`ingot vm describe`: a machine, its disks down to their sources, and what happened to it."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ingot.api.object import Object
+from ingot.cli.connection import Connection, connection_options, run
+from ingot.cli.output import output_option, show, without_managers
+
+if TYPE_CHECKING:
+    from ingot.cli.connection import Session
+    from ingot.cli.vm.found import Found
+
+
+@click.command(epilog="Example: ingot vm describe web")
+@click.argument("name")
+@connection_options()
+@output_option("text", "json", "yaml")
+def describe(name: str, connection: Connection, output: str) -> None:
+    """Show how a machine is doing, its disks from the device to the source, and its events, newest last."""
+
+    async def work(session: "Session") -> int:
+        from ingot.cli.vm.found import find
+
+        found = await find(session, name)
+        events = await _events(session, found)
+        if output == "text":
+            click.echo(_portrait(found, events))
+        else:
+            objects = {"machine": found.machine, "instance": found.instance}
+            show({key: without_managers(obj) for key, obj in objects.items() if obj} | {"events": events}, output)
+        return 0
+
+    run(connection, work)
+
+
+async def _events(session: "Session", found: "Found") -> list[Object]:
+    """Those of the machine, of its instance and of its launcher."""
+    from ingot.api.kubevirt.names import launcher_name
+    from ingot.api.resources import PODS
+    from ingot.cli.describe import events_of, last_seen
+
+    objects = [obj for obj in (found.machine, found.instance) if obj]
+    if found.instance:
+        selector = f"metadata.name={launcher_name(found.instance)}"
+        objects += (await session.client.list(PODS, found.namespace, field_selector=selector))["items"]
+    events = [event for obj in objects for event in await events_of(session, obj)]
+    return sorted(events, key=last_seen)
+
+
+def _portrait(found: "Found", events: list[Object]) -> str:
+    from ingot.cli.portrait import conditions_table, events_table
+    from ingot.cli.vm.chain import trees
+
+    facts = _facts(found)
+    width = max(map(len, facts)) + 3
+    sections = [f"{f'{title}:':<{width}}{value}" for title, value in facts.items() if value]
+    sections += ["Disks:", *(f"  {row}" for row in trees(found.spec, found.status.get("volumeStatus") or []))]
+    if conditions := (found.status or found.any.get("status") or {}).get("conditions"):
+        sections.append(conditions_table(conditions))
+    return "\n".join([*sections, events_table(events)])
+
+
+def _facts(found: "Found") -> dict[str, str]:
+    from ingot.cli.portrait import moment
+    from ingot.cli.vm.state import instance_state, machine_word
+
+    domain = found.spec["domain"]
+    cpu = domain.get("cpu") or {}
+    cpus = cpu.get("sockets", 1) * cpu.get("cores", 1) * cpu.get("threads", 1)
+    requests = (domain.get("resources") or {}).get("requests") or {}
+    spec = found.any["spec"]
+    state = machine_word(found.machine, found.instance)
+    detail = instance_state(found.instance) if found.instance else ""
+    addresses = [each["ipAddress"] for each in found.status.get("interfaces") or [] if each.get("ipAddress")]
+    return {
+        "Name": found.name,
+        "Namespace": found.namespace,
+        "Created": moment(found.any["metadata"].get("creationTimestamp")),
+        "State": state if detail in ("", state) else f"{state}, instance {detail}",
+        "Node": found.status.get("nodeName", ""),
+        "Runs": str(spec.get("runStrategy") or {True: "Always", False: "Halted"}.get(spec.get("running"), "")),
+        "Guest": f"{cpus} CPU{'s' if cpus > 1 else ''}, {_memory(domain, requests)} memory",
+        "System": (found.status.get("guestOSInfo") or {}).get("prettyName", ""),
+        "Addresses": ", ".join(addresses),
+    }
+
+
+def _memory(domain: Object, requests: Object) -> str:
+    return str((domain.get("memory") or {}).get("guest") or requests.get("memory", "?"))

@@ -1,0 +1,102 @@
+"""What is waited for of machines: that they run, and that nothing of them is left."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from ingot.api.kubevirt import names as kubevirt
+from ingot.api.object import Object, name_of, uid_of
+from ingot.api.resources import INSTANCES, PODS
+from ingot.cli.goal import Deleted, Goal
+from ingot.cli.vm.state import instance_state
+from ingot.cli.waiting import Deadline, NotMetError, Progress, wait_for
+
+if TYPE_CHECKING:
+    from ingot.api.resource import Resource
+    from ingot.cli.connection import Session
+
+FINAL = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """An instance runs, or has ended: more will not come of it."""
+
+    needs_object: bool = False
+
+    def met(self, obj: Object | None) -> bool:
+        return ((obj or {}).get("status") or {}).get("phase") in ("Running", *FINAL)
+
+    def seen(self, obj: Object | None) -> str:
+        return instance_state(obj) if obj else "no instance has been made of it yet"
+
+    def __str__(self) -> str:
+        return "start"
+
+
+async def until_running(session: "Session", names: Sequence[str], seconds: float) -> int:
+    """Waits until each machine runs. The exit code: 1 when one does not in time, or has ended at once."""
+    deadline, code = Deadline(seconds), 0
+    async with Progress(deadline) as progress:
+        for name in names:
+            found = await _met(session, INSTANCES, name, Runs(), deadline, progress)
+            if found is None:
+                code = _advise(name)
+            elif found["status"]["phase"] == "Running":
+                click.echo(f"{name} runs on node {found['status'].get('nodeName', '?')}", err=True)
+            else:
+                click.echo(f"Error: {name} has ended: {instance_state(found)}", err=True)
+                code = _advise(name)
+    return code
+
+
+async def until_gone(session: "Session", names: Sequence[str], seconds: float) -> int:
+    """Waits until no instance of the machines is left, nor a launcher of it."""
+    deadline, code = Deadline(seconds), 0
+    async with Progress(deadline) as progress:
+        for name in names:
+            page = await session.client.list(INSTANCES, session.namespace, field_selector=f"metadata.name={name}")
+            for instance in page["items"]:
+                if not await gone(session, instance, deadline, progress):
+                    code = _advise(name)
+    return code
+
+
+async def gone(session: "Session", instance: Object, deadline: Deadline, progress: Progress) -> bool:
+    """Waits until this very instance and its launcher are gone; whether they are."""
+    launcher = kubevirt.launcher_name(instance)
+    pods = await session.client.list(PODS, session.namespace, field_selector=f"metadata.name={launcher}")
+    for resource, name, uid in (
+        (INSTANCES, name_of(instance), uid_of(instance)),
+        *((PODS, launcher, uid_of(pod)) for pod in pods["items"]),
+    ):
+        try:
+            await wait_for(
+                session, resource, name, session.namespace, Deleted(uid), deadline, progress, f"{resource.kind} {name}"
+            )
+        except NotMetError as error:
+            progress.clear()
+            click.echo(f"Error: {error}", err=True)
+            return False
+    return True
+
+
+async def _met(
+    session: "Session", resource: "Resource", name: str, goal: Goal, deadline: Deadline, progress: Progress
+) -> Object | None:
+    """The object that meets the goal, or None when time is up, which is told."""
+    try:
+        found = await wait_for(session, resource, name, session.namespace, goal, deadline, progress, name)
+    except NotMetError as error:
+        progress.clear()
+        click.echo(f"Error: {error}", err=True)
+        return None
+    progress.clear()
+    return found
+
+
+def _advise(name: str) -> int:
+    click.echo(f"`ingot vm describe {name}` says more.", err=True)
+    return 1

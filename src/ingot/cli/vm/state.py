@@ -1,0 +1,31 @@
+"""The state of a machine in a few words."""
+
+from ingot.api.object import Object
+from ingot.kube.objects import condition, is_true
+
+
+def instance_state(instance: Object) -> str:
+    """Its phase, and what keeps it from the next one."""
+    status = instance.get("status") or {}
+    phase = str(status.get("phase") or "Pending")
+    if is_true(instance, "Paused"):
+        phase = "Paused"
+    hindrance = condition(instance, "Synchronized") or {}
+    if hindrance.get("status") == "False":
+        why = ": ".join(str(hindrance[key]) for key in ("reason", "message") if hindrance.get(key))
+        return f"{phase} ({why})" if why else phase
+    return f"{phase} ({status['reason']})" if status.get("reason") else phase
+
+
+def machine_word(machine: Object | None, instance: Object | None) -> str:
+    """One word for a table: what the machine says of itself, or what its instance is."""
+    said = ((machine or {}).get("status") or {}).get("printableStatus")
+    if said:
+        return str(said)
+    if instance is None:
+        return "Stopped"
+    if instance["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    if is_true(instance, "Paused"):
+        return "Paused"
+    return str((instance.get("status") or {}).get("phase") or "Pending")

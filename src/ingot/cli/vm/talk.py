@@ -1,0 +1,116 @@
+"""A talk with a guest's console: what is typed goes there, what it says is shown."""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+from aiohttp import ClientWebSocketResponse, WSMsgType
+
+from ingot.api.status import ApiError
+from ingot.cli.vm import terminal
+from ingot.cli.vm.acts import INSTANCES, refusal
+
+if TYPE_CHECKING:
+    from ingot.cli.connection import Session
+
+PLAIN = "plain.kubevirt.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """When a talk is over, besides Ctrl-] and the guest's end.
+
+    `until`: when the guest has said this. `seconds`: after so long. `silence`: with input that is no terminal, when
+    the guest has been silent for so long after the input's end.
+    """
+
+    until: bytes = b""
+    seconds: float | None = None
+    silence: float = 2.0
+
+
+async def talk(session: "Session", name: str, ending: Ending) -> int:
+    """Talks until it is over. The exit code: 1 when what was waited for was not said, or another took over."""
+    async with await open_stream(session, name, "console") as socket:
+        with terminal.raw() as interactive:
+            if interactive:
+                click.echo(f"Connected to the console of {name}. Leave with Ctrl-].\r", err=True)
+            said = await _Talk(socket, ending, interactive).run()
+    if said:
+        click.echo(f"{name}: {said}", err=True)
+    return 1 if said and said != _HUNG_UP else 0
+
+
+async def open_stream(session: "Session", name: str, word: str) -> ClientWebSocketResponse:
+    """A console or a screen. Raises ClickException with what is wrong and what to do."""
+    path = INSTANCES.path(session.namespace, name, word)
+    try:
+        return await session.client.transport.websocket(path, protocols=(PLAIN,))
+    except ApiError as error:
+        raise refusal(name, session.namespace, f"open its {word}", error) from error
+
+
+_HUNG_UP = "the guest has hung up"
+
+
+@dataclass(slots=True)
+class _Talk:
+    socket: ClientWebSocketResponse
+    ending: Ending
+    interactive: bool
+    heard: float = 0.0
+    tail: bytes = field(default=b"", repr=False)
+
+    async def run(self) -> str:
+        """Why it is over; "" when it is as it should be."""
+        listening = asyncio.create_task(self._listen())
+        typing = asyncio.create_task(self._type())
+        try:
+            async with asyncio.timeout(self.ending.seconds):
+                await asyncio.wait((listening, typing), return_when=asyncio.FIRST_COMPLETED)
+                if not listening.done() and not self.interactive:
+                    await self._hear_out(listening)
+                return listening.result() if listening.done() else ""
+        except TimeoutError:
+            until = self.ending.until.decode(errors="replace")
+            return f'has not said "{until}" in {self.ending.seconds:g} s' if until else ""
+        finally:
+            for task in (listening, typing):
+                task.cancel()
+            await asyncio.gather(listening, typing, return_exceptions=True)
+
+    async def _listen(self) -> str:
+        while True:
+            message = await self.socket.receive()
+            self.heard = asyncio.get_running_loop().time()
+            if message.type is WSMsgType.BINARY:
+                terminal.put(message.data)
+                if self._is_said(message.data):
+                    return ""
+            elif message.type is not WSMsgType.TEXT:
+                return message.extra or _HUNG_UP if message.type is WSMsgType.CLOSE else "the connection broke off"
+
+    def _is_said(self, chunk: bytes) -> bool:
+        wanted = self.ending.until
+        if not wanted:
+            return False
+        seen = self.tail + chunk
+        self.tail = seen[-len(wanted) :]
+        return wanted in seen
+
+    async def _type(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            async for chunk in terminal.typed(self.interactive):
+                await self.socket.send_bytes(chunk)
+
+    async def _hear_out(self, listening: "asyncio.Task[str]") -> None:
+        """Waits for the guest's last word once the input has ended."""
+        if self.ending.until:
+            await asyncio.wait((listening,))
+            return
+        loop = asyncio.get_running_loop()
+        self.heard = max(self.heard, loop.time())
+        while not listening.done() and (left := self.heard + self.ending.silence - loop.time()) > 0:
+            await asyncio.wait((listening,), timeout=left)

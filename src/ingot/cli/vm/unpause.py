@@ -1,0 +1,26 @@
+"""`ingot vm unpause`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ingot.cli.connection import Connection, connection_options, run
+from ingot.cli.output import output_option
+
+if TYPE_CHECKING:
+    from ingot.cli.connection import Session
+
+
+@click.command(epilog="Example: ingot vm unpause web")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@connection_options()
+@output_option("text", "json", "yaml")
+def unpause(names: tuple[str, ...], connection: Connection, output: str) -> None:
+    """Let the CPUs of paused machines run on."""
+
+    async def work(session: "Session") -> int:
+        from ingot.cli.vm.acts import INSTANCES, act_on_all
+
+        return await act_on_all(session, INSTANCES, names, "unpause", {}, "runs on", output)
+
+    run(connection, work)
