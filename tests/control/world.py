@@ -3,18 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER, SCHEDULABLE, launcher_name, usage_label
-from ingot.api.object import Object
+from ingot.api.object import Object, uid_of
 from ingot.api.resource import Resource
-from ingot.api.resources import EVENTS, INSTANCES, MACHINES, NODES, PODS
+from ingot.api.resources import EVENTS, INSTANCES, MACHINES, NODES, PODS, VOLUME_CLAIMS, VOLUMES
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
+from ingot.kube.clock import ManualClock
 from ingot.kube.objects import condition, remove_finalizer, set_condition
 
 T = TypeVar("T")
-NODE = "far"
 NOW = 1_700_000_000.0
 
 
@@ -37,9 +38,13 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
 
 
 class World:
-    def __init__(self, client: Client, namespace: str) -> None:
+    """`far` is the one node; `clock` is the controllers' own."""
+
+    def __init__(self, client: Client, namespace: str, clock: ManualClock) -> None:
         self.client = client
         self.namespace = namespace
+        self.clock = clock
+        self.far = f"far-{namespace}"
 
     async def create(self, resource: Resource, obj: Object) -> Object:
         metadata = {**obj["metadata"], "namespace": self.namespace}
@@ -77,7 +82,7 @@ class World:
             MACHINES, name, lambda machine: (machine.get("status") or {}).get("printableStatus") == word
         )
 
-    async def phase(self, name: str, wanted: str) -> Object:
+    async def reaches(self, name: str, wanted: str) -> Object:
         return await self.until(INSTANCES, name, lambda instance: phase.phase_of(instance) == wanted)
 
     async def refused(self, name: str, reason: str) -> Object:
@@ -109,14 +114,18 @@ class World:
 
         return await eventually(look)
 
-    async def node(self, name: str = NODE, *usages: str) -> Object:
+    async def node(self, name: str, *usages: str) -> Object:
         labels = {SCHEDULABLE: "true", **{usage_label(usage): "true" for usage in ("default", *usages)}}
         return await self.client.create(NODES, {"metadata": {"name": name, "labels": labels}})
 
-    async def run_pod(self, name: str, node: str = NODE) -> Object:
+    async def ready_node(self, ready: Object) -> Object:
+        """The cluster: that is what is known of the node."""
+        return await self.client.patch(NODES, self.far, {"status": {"conditions": [ready]}}, subresource="status")
+
+    async def run_pod(self, name: str) -> Object:
         """The scheduler and the kubelet: the launcher of an instance is placed and runs."""
         pod = await self.pod_of(name)
-        binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": node}}
+        binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": self.far}}
         binding["metadata"] = {"name": pod["metadata"]["name"], "namespace": self.namespace}
         await self.client.create(PODS, binding, name=pod["metadata"]["name"], subresource="binding")
         return await self.pod_status(pod, phase="Running", ready=True)
@@ -128,7 +137,7 @@ class World:
 
     async def take(self, name: str) -> Object:
         """The agent: holds the instance that it was handed."""
-        await self.phase(name, phase.SCHEDULED)
+        await self.reaches(name, phase.SCHEDULED)
 
         async def hold() -> Object:
             instance = await self.get(INSTANCES, name)
@@ -165,6 +174,59 @@ class World:
         await self.report(name, phase.RUNNING, ready=True)
         return await self.get(INSTANCES, name)
 
+    async def end(self, name: str, wanted: str = phase.SUCCEEDED) -> None:
+        """The guest has ended, by itself or because it was told to."""
+        await self.report(name, wanted)
+        await self.let_go(name)
+
+    async def successor(self, name: str, former: Object) -> Object:
+        """The instance that came after another one, with a kubelet at work."""
+
+        async def look() -> Object | None:
+            await self.end_pods()
+            found = await self.get(INSTANCES, name)
+            return found if uid_of(found) != uid_of(former) else None
+
+        found = await eventually(look)
+        assert found is not None
+        return found
+
+    async def change(self, resource: Resource, name: str, patch: Object) -> Object:
+        return await self.client.patch(resource, name, patch, self.namespace)
+
+    async def write(self, resource: Resource, name: str, status: Object) -> Object:
+        """Somebody else's controller: that is how things are."""
+        return await self.client.patch(resource, name, {"status": status}, self.namespace, subresource="status")
+
+    async def ask(self, name: str, *requests: Object) -> Object:
+        """The subresources: start and stop."""
+        return await self.write(MACHINES, name, {"stateChangeRequests": list(requests)})
+
+    async def quiet(self, name: str) -> None:
+        """The controllers have seen all there is: they answer to a change that is made now."""
+        mark = uuid4().hex
+        await self.create(MACHINES, machine(f"{name}-{mark[:6]}", "Halted"))
+        await self.printed(f"{name}-{mark[:6]}", "Stopped")
+
+    async def bind(self, claim: str, **source: Object) -> Object:
+        """The volume binder: the claim has a volume, of this kind."""
+        found = await self.get(VOLUME_CLAIMS, claim)
+        volume = f"{self.namespace}-{claim}"
+        reference = {"namespace": self.namespace, "name": claim, "uid": uid_of(found)}
+        spec = {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": found["spec"]["accessModes"],
+            "volumeMode": found["spec"]["volumeMode"],
+            "claimRef": reference,
+            **(source or {"hostPath": {"path": "/nowhere"}}),
+        }
+        await self.client.create(VOLUMES, {"metadata": {"name": volume}, "spec": spec})
+        await self.change(VOLUME_CLAIMS, claim, {"spec": {"volumeName": volume}})
+        return await self.write(VOLUME_CLAIMS, claim, {"phase": "Bound", "capacity": {"storage": "1Gi"}})
+
+    async def pass_time(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
     async def end_pods(self) -> None:
         """The kubelet: what is to go has gone."""
         for pod in (await self.client.list(PODS, self.namespace))["items"]:
@@ -183,7 +245,8 @@ class World:
 
 def instance(name: str, *volumes: Object, **spec: Any) -> Object:
     domain = {"memory": {"guest": "64Mi"}, "devices": {"autoattachPodInterface": False}}
-    return {"metadata": {"name": name}, "spec": {"domain": domain, "volumes": list(volumes), **spec}}
+    given = {"volumes": list(volumes)} if volumes else {}
+    return {"metadata": {"name": name}, "spec": {"domain": domain, **given, **spec}}
 
 
 def machine(name: str, strategy: str, *volumes: Object, **spec: Any) -> Object:

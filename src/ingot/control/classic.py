@@ -30,7 +30,7 @@ class ClassicVMs:
     def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
         self._client = manager.client
         self._clock = clock
-        self._events = Recorder(manager.client, "classicvm-controller", clock=clock)
+        self._events = Recorder(manager.client, "classicvm-controller")
         self._vms = manager.informer(CLASSIC_VMS)
         self._instances = manager.informer(INSTANCES)
         manager.serve(self._events.run)

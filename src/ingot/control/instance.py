@@ -55,7 +55,7 @@ class Instances:
     def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
         self._client = manager.client
         self._clock = clock
-        self._events = Recorder(manager.client, "virtualmachineinstance-controller", clock=clock)
+        self._events = Recorder(manager.client, "virtualmachineinstance-controller")
         self._storage = Storage(manager)
         self._instances = manager.informer(INSTANCES)
         self._pods = manager.informer(PODS, label_selector=f"{APP}={LAUNCHER}")

@@ -43,7 +43,7 @@ class Machines:
     def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
         self._client = manager.client
         self._clock = clock
-        self._events = Recorder(manager.client, "virtualmachine-controller", clock=clock)
+        self._events = Recorder(manager.client, "virtualmachine-controller")
         self._storage = Storage(manager)
         self._machines = manager.informer(MACHINES)
         self._instances = manager.informer(INSTANCES)

@@ -18,11 +18,12 @@ def launching(instance: Object, pod: Object | None, fault: InstanceFault | None,
     """Write where an instance stands that no node has been told of; `pod` is None where there is none."""
     _synchronize(instance, fault, now)
     set_condition(instance, READY, False, *_NOT_RUNNING, now)
-    if pod is None:
-        was_launched = phase.phase_of(instance) == phase.SCHEDULING
-        if was_launched:
-            failed(instance, "LauncherLost", "the launcher pod was deleted before the guest was started", now)
+    if phase.phase_of(instance) == phase.UNSET:
         phase.enter(instance, phase.PENDING, timestamp(now))
+    if pod is None and phase.phase_of(instance) == phase.SCHEDULING:
+        failed(instance, "LauncherLost", why_lost(pod), now)
+    elif pod is None:
+        return
     elif is_lost(pod):
         failed(instance, "LauncherFailed", why_lost(pod), now)
     elif is_true(pod, READY):

@@ -42,7 +42,7 @@ class ReplicaSets:
     def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
         self._client = manager.client
         self._clock = clock
-        self._events = Recorder(manager.client, "virtualmachinereplicaset-controller", clock=clock)
+        self._events = Recorder(manager.client, "virtualmachinereplicaset-controller")
         self._sets = manager.informer(REPLICA_SETS)
         self._instances = manager.informer(INSTANCES)
         self._instances.cache.add_index("free", _free)

@@ -1,0 +1,101 @@
+"""Every example about machines, ours and the seeds', becomes an instance with a launcher pod, or says what it lacks."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from control.world import World, eventually
+from ingot.api.kubevirt import phase
+from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
+from ingot.api.resources import CLASSIC_VMS, DATA_VOLUMES, INSTANCES, MACHINES, REPLICA_SETS, VOLUME_CLAIMS
+from ingot.kube.objects import controller_of
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "unit" / "api"))
+from seed_examples import examples  # noqa: E402
+
+KINDS = {each.kind: each for each in (CLASSIC_VMS, MACHINES, INSTANCES, REPLICA_SETS)}
+# They come from a registry or out of a container: sources of which the instance says that they are to come.
+UNDELIVERED = ("containerDisk", "container")
+
+
+def manifests() -> dict[str, Object]:
+    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "examples").glob("vm*.yaml"))}
+    found |= examples()
+    return {name: obj for name, obj in found.items() if obj["kind"] in KINDS and "kubevirt.io" in obj["apiVersion"]}
+
+
+async def claimed(world: World, name: str) -> None:
+    """A claim that is bound, and filled where there is a DataVolume."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await world.create(VOLUME_CLAIMS, {"metadata": {"name": name}, "spec": spec})
+    await world.bind(name)
+    if not await world.is_gone(DATA_VOLUMES, name):
+        await world.write(DATA_VOLUMES, name, {"phase": "Succeeded"})
+
+
+@pytest.mark.parametrize("name", manifests())
+async def test_an_example(world: World, name: str) -> None:
+    manifest = manifests()[name]
+    group, version = manifest["apiVersion"].split("/")
+    known = KINDS[manifest["kind"]]
+    spec = manifest["spec"]
+    if manifest["kind"] == "VirtualMachine" and "template" in spec:
+        spec["runStrategy"] = "Always"
+    made = await world.create(Resource(group, version, known.plural, known.kind), manifest)
+    for template in spec.get("dataVolumeTemplates") or ():
+        await world.until(DATA_VOLUMES, template["metadata"]["name"], bool)
+    if manifest["kind"] == "VirtualMachine":
+        await world.change(MACHINES, name_of(made), {"spec": {"running": None, "runStrategy": "Always"}})
+        stored = (await world.get(MACHINES, name_of(made)))["spec"]["template"]["spec"]
+    else:
+        spec = (await world.get(known, name_of(made)))["spec"]
+        stored = spec["template"]["spec"] if "template" in spec else spec
+    volumes = stored.get("volumes") or []
+    for each in volumes:
+        source = each.get("persistentVolumeClaim") or {}
+        if claim := source.get("claimName") or (each.get("dataVolume") or {}).get("name"):
+            await claimed(world, claim)
+
+    async def instances() -> list[Object]:
+        listed = await world.client.list(INSTANCES, world.namespace)
+        return list(listed["items"])
+
+    found = (await eventually(instances))[0]
+    if manifest["kind"] != "VirtualMachineInstance":
+        assert (controller_of(found) or {})["name"] == name_of(made)
+    if any(source in each for each in volumes for source in UNDELIVERED):
+        await world.refused(name_of(found), "VolumeSourceNotSupported")
+        await world.reaches(name_of(found), phase.PENDING)
+    else:
+        await world.pod_of(name_of(found))
+        await world.reaches(name_of(found), phase.SCHEDULING)
+
+
+async def test_a_vm_of_the_oldest_kind_shows_how_its_instance_fares(world: World) -> None:
+    spec = {"domain": {"devices": {"autoattachPodInterface": False}}}
+    await world.create(CLASSIC_VMS, {"metadata": {"name": "old"}, "spec": spec})
+    await world.run("old")
+    shown = await world.until(CLASSIC_VMS, "old", lambda vm: phase.phase_of(vm) == phase.RUNNING)
+    assert shown["status"]["nodeName"] == world.far
+    await world.end("old")
+    await world.until(CLASSIC_VMS, "old", lambda vm: phase.phase_of(vm) == phase.SUCCEEDED)
+    await world.client.delete(INSTANCES, "old", world.namespace)
+    await world.gone_with_pod(INSTANCES, "old")
+    await world.quiet("old")
+    assert await world.is_gone(INSTANCES, "old")
+
+
+async def test_a_vm_of_the_oldest_kind_goes_after_its_instance(world: World) -> None:
+    spec = {"domain": {"devices": {"autoattachPodInterface": False}}}
+    await world.create(CLASSIC_VMS, {"metadata": {"name": "old"}, "spec": spec})
+    await world.run("old")
+    await world.client.delete(CLASSIC_VMS, "old", world.namespace)
+    await world.until(INSTANCES, "old", lambda each: each["metadata"].get("deletionTimestamp"))
+    assert not await world.is_gone(CLASSIC_VMS, "old")
+    await world.end("old")
+    await world.gone_with_pod(CLASSIC_VMS, "old")
+    assert await world.is_gone(INSTANCES, "old")
