@@ -19,7 +19,7 @@ from ingot.disks.imageopts import address
 from ingot.disks.nbdkit import Plan, plan, url_of
 from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, Limits, run
-from ingot.host.files import write_atomically
+from ingot.host.files import make_passable, write_atomically
 from ingot.host.process import Process, spawn
 
 # The kernel's limit for the path of a unix socket, without the byte that ends it.
@@ -137,7 +137,7 @@ class Bridges:
             await asyncio.sleep(0.01)
 
     def _write_files(self, home: Path, wanted: Plan) -> None:
-        self._directory.mkdir(mode=0o711, exist_ok=True)
+        make_passable(self._directory)
         home.mkdir(mode=0o700)
         paths = [home]
         for name, content in wanted.files.items():

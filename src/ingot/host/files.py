@@ -28,3 +28,15 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# Others, such as QEMU's user, pass through to what they may open, and cannot look around.
+PASSABLE = 0o711
+
+
+def make_passable(directory: Path) -> None:
+    """Makes a directory, with those above it, that others may pass through, whatever the umask says."""
+    if not directory.is_dir():
+        make_passable(directory.parent)
+        directory.mkdir(exist_ok=True)
+        directory.chmod(PASSABLE)

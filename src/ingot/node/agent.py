@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ingot.api.kubevirt.usage import DEFAULT_USAGE
 from ingot.disks.access import Claims
+from ingot.host.files import make_passable
 from ingot.kube.client import Client
 from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
@@ -17,10 +18,11 @@ from ingot.node.domain.document import Host
 from ingot.node.ending import Endings
 from ingot.node.hypervisor import Hypervisor
 from ingot.node.instances import Instances
-from ingot.node.libvirtd import libvirt_of
+from ingot.node.libvirtd import GivenLibvirt, Libvirtd
+from ingot.node.link import Source
 from ingot.node.offer import Offer
 from ingot.node.pools import Pools
-from ingot.node.record import DIRECTORY_MODE, Records
+from ingot.node.record import Records
 from ingot.node.residents import Residents
 from ingot.node.secrets import Secrets
 from ingot.node.server import AgentServer
@@ -63,7 +65,7 @@ class Agent:
         locations = self._locations()
         accelerator = await choose(options.directory, options.accelerator)
         log.info("guests run on %s: %s", accelerator.name, accelerator.evidence)
-        hypervisor = Hypervisor(libvirt_of(options.libvirt, options.directory / "libvirt", options.user))
+        hypervisor = Hypervisor(self._libvirt(kvm=accelerator.name == "kvm"))
         manager = Manager(self._client)
         site = Site(options.node, options.kubelet, locations, options.user)
         pools = Pools(hypervisor)
@@ -90,20 +92,25 @@ class Agent:
         async with hypervisor:
             for usage, path in locations.items():
                 await pools.ensure(usage, path)
+            await pools.keep(locations)
             await server.start()
             try:
                 await manager.run(stop)
             finally:
                 await server.stop()
 
+    def _libvirt(self, kvm: bool) -> Source:
+        """The libvirt that was given, or a private one."""
+        if self._options.libvirt:
+            return GivenLibvirt(self._options.libvirt)
+        return Libvirtd(self._options.directory / "libvirt", self._options.user, kvm=kvm)
+
     def _locations(self) -> dict[str, Path]:
         """The directory of each usage type, made where it is missing."""
         options = self._options
         locations = {DEFAULT_USAGE: options.directory / "pools" / DEFAULT_USAGE, **options.locations}
-        for place in (options.directory, options.directory / "pools", *locations.values()):
-            if not place.is_dir():
-                place.mkdir(parents=True)
-                place.chmod(DIRECTORY_MODE)
+        for place in locations.values():
+            make_passable(place)
         return locations
 
     async def _collect(self, instances: Instances, records: Records, claims: Claims) -> None:

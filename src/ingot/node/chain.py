@@ -21,13 +21,14 @@ from ingot.disks.target import Options, bus_of, device_names, render
 from ingot.kube.client import Client
 from ingot.node.pools import Pools
 from ingot.node.record import Record
+from ingot.node.secrets import Kind as SecretKind
 from ingot.node.secrets import Secrets
 
 log = logging.getLogger(__name__)
 
 # Volume, bytes done, bytes in all.
 Progress = Callable[[str, int, int], None]
-_SECRET_KINDS = {"iscsi": "iscsi", "rbd": "ceph"}
+_SECRET_KINDS: dict[str, SecretKind] = {"iscsi": "iscsi", "rbd": "ceph"}
 # What an earlier try may have left in a volume's status.
 _NOTHING_WRONG = {"reason": None, "message": None, "progress": None}
 

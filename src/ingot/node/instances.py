@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import re
 
 from ingot.api.kubevirt.names import APP, LAUNCHER, NODE_NAME, launcher_name
 from ingot.api.object import Object, namespace_of, uid_of
@@ -10,6 +11,7 @@ from ingot.api.resources import INSTANCES, PODS
 from ingot.api.status import ApiError
 from ingot.disks.fault import DiskFault
 from ingot.kube.cache import Key
+from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.controller import Controller, Result
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
@@ -49,6 +51,7 @@ class Instances:
         endings: Endings,
         teller: Teller,
         consoles: Consoles,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._client = manager.client
         self._node = node
@@ -59,6 +62,7 @@ class Instances:
         self._endings = endings
         self._teller = teller
         self._consoles = consoles
+        self._clock = clock
         self.instances = manager.informer(INSTANCES, label_selector=f"{NODE_NAME}={node}")
         self._pods = manager.informer(PODS, field_selector=f"spec.nodeName={node}", label_selector=f"{APP}={LAUNCHER}")
         self._controller = Controller("node", self.reconcile, workers=WORKERS)
@@ -131,7 +135,9 @@ class Instances:
             instance = await self._teller.hold(instance)
             record = self._records.make(instance, domain, uid_of(pod))
         if state is None:
-            return await self._start(instance, record)
+            wait = record.next_try - self._clock.monotonic()
+            # What we tell of a failure wakes us: that alone is no reason to try again.
+            return Result(wait) if wait > 0 else await self._start(instance, record)
         if not record.started:
             # The agent was killed between a start and its note.
             record.started = True
@@ -153,22 +159,29 @@ class Instances:
             record.volumes = (await self._started(instance, record)).volumes
             record.save()
         except DiskFault as fault:
-            await self._teller.refused(instance, fault.reason, fault.message, fault.volume)
-            return Result(RETRY_SECONDS if fault.retry is None else fault.retry)
+            wait = RETRY_SECONDS if fault.retry is None else fault.retry
+            return await self._refuse(instance, record, wait, fault.reason, fault.message, fault.volume)
         except Unsupported as error:
-            await self._teller.refused(instance, "NotSupported", f"this node cannot run it: {error}")
-            return Result(RETRY_SECONDS)
+            message = f"this node cannot run it: {error}"
+            return await self._refuse(instance, record, RETRY_SECONDS, "NotSupported", message)
         except HypervisorError as error:
             if error.lost:
                 raise
-            await self._teller.refused(instance, "DomainStartFailed", f"{error.message}; tried again in 10 s")
-            return Result(RETRY_SECONDS)
+            message = f"{plain(error.message)}; tried again in {RETRY_SECONDS:g} s"
+            return await self._refuse(instance, record, RETRY_SECONDS, "DomainStartFailed", message)
         except Abandoned:
             return Result(0.0)
         if state := await self._hypervisor.state(record.domain):
             await self._tell_running(instance, record, state)
             return None
         return Result(0.0)
+
+    async def _refuse(
+        self, instance: Object, record: Record, wait: float, reason: str, message: str, volume: str = ""
+    ) -> Result:
+        record.next_try = self._clock.monotonic() + wait
+        await self._teller.refused(instance, reason, message, volume)
+        return Result(wait)
 
     async def _started(self, instance: Object, record: Record) -> Started:
         """Starts the guest, and tells meanwhile how far its copies are."""
@@ -209,3 +222,8 @@ class Instances:
         instance = await self._teller.ended(instance, reason)
         await self._teller.release(instance)
         return None
+
+
+def plain(message: str) -> str:
+    """libvirt's words without the moment and the number, which differ at each try."""
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z qemu-system-\w+: |(?<=domain)-\d+(?=-)", "", message)

@@ -119,6 +119,8 @@ class SystemHome:
         _group_of(QEMU_USER)
         for name in (*PLACES, "dev"):
             (self.directory / name).mkdir(mode=0o755, parents=True, exist_ok=True)
+        # QEMU's user has its sockets and keys below, and our umask may have shut it out.
+        (self.directory / "lib").chmod(0o711)
         for place in PLACES.values():
             with _told(place):
                 Path(place).mkdir(mode=0o755, parents=True, exist_ok=True)

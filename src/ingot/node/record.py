@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Self
 
 from ingot.api.object import Object, name_of, namespace_of, uid_of
-from ingot.host.files import write_atomically
+from ingot.host.files import make_passable, write_atomically
 from ingot.kube.cache import Key
 
 NOTE = "record.json"
 CONSOLE = "console"
-# QEMU's user passes through these directories on its way to disks and sockets, and sees no list of them.
-DIRECTORY_MODE = 0o711
 
 
 @dataclass(slots=True)
@@ -33,6 +31,8 @@ class Record:
     started: bool = False
     stop_asked: float = 0.0
     volumes: list[Object] = field(default_factory=list)
+    # Of this agent's life only: before that moment (monotonic) a start is not tried again.
+    next_try: float = field(default=0.0, compare=False)
 
     @property
     def key(self) -> Key:
@@ -45,9 +45,8 @@ class Record:
 
     def save(self) -> None:
         """Writes the note, and makes the directory when it is not there."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self.directory.chmod(DIRECTORY_MODE)
-        fields = {key: value for key, value in asdict(self).items() if key != "directory"}
+        make_passable(self.directory)
+        fields = {key: value for key, value in asdict(self).items() if key not in ("directory", "next_try")}
         write_atomically(self.directory / NOTE, json.dumps(fields).encode())
 
     @classmethod
@@ -64,8 +63,7 @@ class Records:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._directory.mkdir(parents=True, exist_ok=True)
-        self._directory.chmod(DIRECTORY_MODE)
+        make_passable(directory)
         self._records: dict[str, Record] = {}
         for place in directory.iterdir():
             if record := Record.load(place):

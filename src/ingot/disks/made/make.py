@@ -12,6 +12,7 @@ from ingot.disks.made.empty import write_empty
 from ingot.disks.made.iso import write_iso
 from ingot.disks.made.objects import Reader
 from ingot.disks.place import Place
+from ingot.host.files import make_passable
 from ingot.kube.client import Client
 
 Filler: TypeAlias = Callable[[Object, Object, Reader], Awaitable[dict[str, bytes]]]
@@ -59,7 +60,7 @@ async def make(volume: Object, vmi: Object, place: Place, client: Client) -> Fil
 
 
 def _directory(private: Path) -> Path:
-    """Made disks are apart from the rest. QEMU's own user passes through, and cannot look around."""
+    """Made disks are apart from the rest."""
     directory = private / "made"
-    directory.mkdir(mode=0o711, exist_ok=True)
+    make_passable(directory)
     return directory
