@@ -26,8 +26,8 @@ RESOLVERS: Mapping[str, Resolver] = {
 async def resolve(volume: Object, vmi: Object, place: Place, client: Client) -> Endpoint:
     """The endpoint of a volume on this node, with its identities. Raises DiskFault.
 
-    Nothing is connected to and nothing is claimed; a file that was asked for with DiskOrCreate is made. The endpoint of
-    an ephemeral volume is what lies below its overlay.
+    Nothing is connected to and nothing is claimed. A hostDisk that was asked for with DiskOrCreate is made, and so are
+    disks with cloud-init's data and the like. The endpoint of an ephemeral volume is what lies below its overlay.
     """
     for source, resolver in RESOLVERS.items():
         if source in volume:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,22 +61,6 @@ async def test_a_host_without_an_address() -> None:
 )
 async def test_what_a_volume_tells(source: dict[str, Any], expected: set[str]) -> None:
     assert await identity.volume("data", volume(**source), NODE) == expected
-
-
-@pytest.fixture
-def loop(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
-    """A file and a loop device on it."""
-    file = tmp_path / "disk.img"
-    with file.open("wb") as opened:
-        opened.truncate(1 << 20)
-    if os.geteuid() != 0:
-        pytest.skip("loop devices need root")
-    made = subprocess.run(["losetup", "--find", "--show", file], capture_output=True, text=True, check=False)
-    if made.returncode:
-        pytest.skip("no loop devices here")
-    device = Path(made.stdout.strip())
-    yield file, device
-    subprocess.run(["losetup", "--detach", device], check=True)
 
 
 def test_a_loop_device_is_its_file(loop: tuple[Path, Path], tmp_path: Path) -> None:

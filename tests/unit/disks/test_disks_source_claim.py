@@ -13,7 +13,7 @@ from disks_objects import Objects, claim, place, secret, volume
 
 from ingot.api.kubevirt.uri import HostPort
 from ingot.disks.claims import claim_name, driver_of, is_direct
-from ingot.disks.endpoint import Credentials, Endpoint, File, Network
+from ingot.disks.endpoint import Block, Credentials, Endpoint, File, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.kubelet import volume_path
 from ingot.disks.resolve import resolve
@@ -226,3 +226,30 @@ async def test_the_kubelet_is_chosen(tmp_path: Path) -> None:
     found = await endpoint(tmp_path, SOURCE | {"driver": {"name": "kubelet"}}, claim(), pv)
     assert isinstance(found, File)
     assert "iscsi:iqn.2020-01.a:b/3" in found.identities
+
+
+async def test_a_block_volume(tmp_path: Path, loop: tuple[Path, Path]) -> None:
+    file, device = loop
+    pv = volume("Block", local={"path": str(device)})
+    path = volume_path(tmp_path / "kubelet", place(tmp_path).pod_uid, pv)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(device)
+    found = await endpoint(tmp_path, SOURCE, claim(), pv)
+    assert found == Block(device, identities=found.identities)
+    on_host = await endpoint(tmp_path, {"hostDisk": {"path": str(file), "type": "Disk"}})
+    assert found.identities & on_host.identities
+    path.unlink()
+    path.symlink_to(file)
+    assert (await refused(tmp_path, claim(), pv)).reason == "BadImage"
+
+
+async def test_a_local_volume_and_the_file_in_it_are_one(tmp_path: Path) -> None:
+    pv = volume(local={"path": str(tmp_path / "local")})
+    path = volume_path(tmp_path / "kubelet", place(tmp_path).pod_uid, pv)
+    path.parent.mkdir(parents=True)
+    (tmp_path / "local").mkdir()
+    path.symlink_to(tmp_path / "local")
+    raw(tmp_path / "local/disk.img")
+    found = await endpoint(tmp_path, SOURCE, claim(), pv)
+    on_host = await endpoint(tmp_path, {"hostDisk": {"path": f"{tmp_path}/local/disk.img", "type": "Disk"}})
+    assert found.identities == on_host.identities
