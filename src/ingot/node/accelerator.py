@@ -43,12 +43,13 @@ async def choose(directory: Path, wanted: str | None = None) -> Accelerator:
     """The accelerator to use; what the probe guest did is remembered in the directory until the next boot.
 
     `wanted` overrides the choice. Raises AcceleratorError, naming the evidence, when it is kvm and that does not work.
+    A KVM on a CPU without hardware for it is tried only then.
     """
     if wanted is not None and wanted not in NAMES:
         raise AcceleratorError(f"accelerator {wanted}: must be one of {', '.join(NAMES)}")
     if wanted == "tcg":
         return Accelerator("tcg", "asked for by name")
-    why_not = _obstacle()
+    why_not = _obstacle() or ("" if wanted == "kvm" else _lack_of_hardware())
     found = Accelerator("tcg", why_not) if why_not else await _remembered(directory)
     if wanted == "kvm" and found.name != "kvm":
         raise AcceleratorError(f"accelerator kvm: {found.evidence}; use tcg, or leave the choice to the node")
@@ -66,6 +67,12 @@ def _obstacle() -> str:
     except OSError as error:
         return f"{DEVICE} cannot be opened: {error.strerror}"
     return ""
+
+
+def _lack_of_hardware() -> str:
+    processor = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
+    flags = next((line.split() for line in processor.splitlines() if line.startswith("flags")), [])
+    return "" if {"vmx", "svm"} & set(flags) else "the CPU has neither vmx nor svm"
 
 
 async def _remembered(directory: Path) -> Accelerator:
