@@ -86,7 +86,7 @@ def agent(
             locations=usage_types,
             accelerator=accelerator,
             libvirt=libvirt,
-            user=_guest_user(directory),
+            user=guest_user(directory),
         )
         try:
             await Agent(client, options).run(stop)
@@ -96,7 +96,7 @@ def agent(
     run_child(directory, "agent", kubeconfig, work)
 
 
-def _guest_user(directory: Path) -> str | None:
+def guest_user(directory: Path) -> str | None:
     """Whom QEMU runs as: as root another user, who must be there and reach the directory; None for ourselves."""
     from ingot.node.libvirt_home import QEMU_USER
 

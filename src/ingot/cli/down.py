@@ -7,7 +7,7 @@ import click
 from ingot.cli.directory import directory_option
 
 
-@click.command(epilog="Example: ingot down --dir ~/lab")
+@click.command(epilog="Example: ingot down --dir ~/lab --guests")
 @directory_option
 @click.option(
     "--timeout",
@@ -15,9 +15,10 @@ from ingot.cli.directory import directory_option
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for it to end.",
+    help="How long to wait for it to end, and for guests to shut down.",
 )
-def down(directory: Path, timeout: float) -> None:
+@click.option("--guests", "with_guests", is_flag=True, help="Shut the guests down too, and end the private libvirtd.")
+def down(directory: Path, timeout: float, with_guests: bool) -> None:
     """End the server of a directory and what works beside it, and return when all that has ended.
 
     Guests and pods run on, and the data stays: `ingot up` finds them again. Without a server there is nothing to do,
@@ -35,7 +36,27 @@ def down(directory: Path, timeout: float) -> None:
         raise click.ClickException(f"the server of {directory} is just starting; try again when it is up")
     else:
         click.echo(f"No server runs in {directory}")
+    if with_guests:
+        _end_guests(directory, timeout)
     _tell_guests(directory)
+
+
+def _end_guests(directory: Path, timeout: float) -> None:
+    import asyncio
+
+    from ingot.cli.agent import guest_user
+    from ingot.node.farewell import end_guests
+    from ingot.node.link import HypervisorError
+
+    if not (directory / "node").is_dir():
+        return
+    try:
+        work = end_guests(directory / "node", directory / "kubelet", guest_user(directory), timeout)
+        forced = asyncio.run(work)
+    except HypervisorError as error:
+        raise click.ClickException(f"the guests cannot be ended: {error}") from error
+    for guest in forced:
+        click.echo(f"{guest} did not shut down in {timeout:g} s, and was ended")
 
 
 def _tell_guests(directory: Path) -> None:
@@ -44,4 +65,4 @@ def _tell_guests(directory: Path) -> None:
     running = [str(guest) for guest in guests(directory)]
     if running:
         count = "1 guest runs" if len(running) == 1 else f"{len(running)} guests run"
-        click.echo(f"{count} on: {', '.join(running)}")
+        click.echo(f"{count} on: {', '.join(running)}; shut down with: ingot down --dir {directory} --guests")

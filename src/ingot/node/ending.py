@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_GRACE_SECONDS = 30
 # A guest that is still booting does not hear the first press of the button.
-ASK_AGAIN_SECONDS = 5.0
+ASK_AGAIN_SECONDS = 3.0
 # Reasons that are remembered; libvirt's log has all of them.
 REMEMBERED = 1000
 

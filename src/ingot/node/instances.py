@@ -211,7 +211,7 @@ class Instances:
         """The instance is to have no guest any more, and nothing else here."""
         self._starter.abandon(uid_of(instance))
         record = self._records.get(uid_of(instance))
-        reason = "destroyed"
+        reason = "deleted before it was started"
         if record is not None:
             wait = await self._endings.stop(instance, record)
             if wait is not None:
@@ -219,7 +219,8 @@ class Instances:
             if record.started:
                 reason = await self._endings.reason(record, instance)
             await self._endings.clear(record)
-        instance = await self._teller.ended(instance, reason)
+        if instance["status"].get("phase") not in status.FINAL_PHASES:
+            instance = await self._teller.ended(instance, reason)
         await self._teller.release(instance)
         return None
 
