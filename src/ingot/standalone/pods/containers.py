@@ -1,5 +1,6 @@
 """Starting containers: of Ingot's own image as local processes, of all others through podman."""
 
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from ingot.api.object import Object, uid_of
 from ingot.kube.client import Client
 from ingot.standalone.pods import oci
 from ingot.standalone.pods.attempt import Attempt
+from ingot.standalone.pods.checks import Inside
 from ingot.standalone.pods.environment import environment, expanded
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.paths import places, translated
@@ -18,6 +20,9 @@ from ingot.standalone.pods.user import User, user_of
 
 # What an image without a word about it gives its processes.
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# In the directory of an attempt: what its paths stand for.
+_PLACES = "places"
 
 
 def is_own(container: Object) -> bool:
@@ -52,6 +57,17 @@ class Containers:
         except OSError as error:
             raise PodFault("RunContainerError", f"{error.filename or command[0]}: {error.strerror}") from error
 
+    async def enter(self, pod: Object, container: Object, attempt: Attempt, command: list[str]) -> Inside:
+        """How a command is run where the attempt runs, as the same user with the same environment."""
+        known = await environment(self._client, pod, container, self._given())
+        if not is_own(container):
+            name = container_name(uid_of(pod), container["name"], attempt)
+            return Inside([*oci.podman(), "exec", "--", name, *command], dict(os.environ))
+        where = json.loads((attempt.directory / _PLACES).read_text())
+        user = user_of(pod, container).options
+        words = [translated(word, where) for word in command]
+        return Inside(["setpriv", "--pdeathsig", "KILL", *user, "--", *words], _variables(known, where))
+
     def _given(self) -> dict[str, str]:
         """How to find the API server, as every container is told."""
         server = urlsplit(self._client.transport.config.server)
@@ -76,13 +92,17 @@ def _local(
     container: Object, volumes: Mapping[str, Path], attempt: Attempt, known: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
     where = places(container, volumes, attempt.message)
-    path = f"{Path(sys.executable).parent}:{_PATH}"
-    variables = {name: translated(value, where) for name, value in {"PATH": path, "HOME": "/", **known}.items()}
+    (attempt.directory / _PLACES).write_text(json.dumps(where))
     program = container.get("command") or [sys.executable, "-m", "ingot"]
     words = [translated(expanded(word, known), where) for word in (*program, *(container.get("args") or ()))]
     if directory := container.get("workingDir"):
         words = ["env", f"--chdir={translated(directory, where)}", *words]
-    return words, variables
+    return words, _variables(known, where)
+
+
+def _variables(known: Mapping[str, str], where: Mapping[str, str]) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}:{_PATH}"
+    return {name: translated(value, where) for name, value in {"PATH": path, "HOME": "/", **known}.items()}
 
 
 def _foreign(

@@ -17,6 +17,7 @@ from ingot.standalone.pods.directory import known
 from ingot.standalone.pods.ending import Ending
 from ingot.standalone.pods.exits import Exits
 from ingot.standalone.pods.node import Node
+from ingot.standalone.pods.probes import Probes
 from ingot.standalone.pods.running import Memory, Running
 from ingot.standalone.pods.status import Picture, status_of
 
@@ -41,6 +42,7 @@ class PodRunner:
         self._clock = clock
         self._events = Recorder(manager.client, "ingot-pods", host=node_name, clock=clock)
         self._running = Running(manager.client, kubelet, self._events, clock)
+        self._probes = Probes(self._running.containers.enter, self._events)
         self._ending = Ending(kubelet)
         self._exits = Exits()
         self._memories: dict[str, Memory] = {}
@@ -80,19 +82,34 @@ class PodRunner:
                 # It went while its containers were being started.
                 self._orphans.queue.add(Key("", uid_of(pod)))
         self._watch(key, picture)
+        picture.unready = self._unready(key, pod, picture)
         await self._write(pod, picture)
         return Result(wait) if wait else None
+
+    def _unready(self, key: Key, pod: Object, picture: Picture) -> frozenset[str]:
+        """The containers that run, and have not said yet that they are ready."""
+
+        def wake() -> None:
+            self._controller.queue.add(key)
+
+        running = [view for view in picture.main if view.running]
+        return frozenset(view.name for view in running if not self._probes.follow(pod, view, wake))
 
     async def _finish(self, pod: Object) -> Result | None:
         """A pod that is over runs nothing and holds no volume; its logs stay until it is deleted."""
         wait = self._ending.step(uid_of(pod), _grace(pod))
         if not wait:
             await self._ending.release(uid_of(pod))
-            self._memories.pop(uid_of(pod), None)
+            self._forget(uid_of(pod))
         return Result(wait) if wait else None
+
+    def _forget(self, uid: str) -> None:
+        self._memories.pop(uid, None)
+        self._probes.forget(uid)
 
     async def _end(self, pod: Object) -> Result | None:
         uid = uid_of(pod)
+        self._probes.forget(uid)
         wait = self._ending.step(uid, _grace(pod))
         init, main = self._running.views(pod)
         picture = Picture(init, main, over=True)
@@ -103,7 +120,7 @@ class PodRunner:
         if pod.get("status", {}).get("phase") not in _OVER and any(view.attempt for view in main):
             await self._write(pod, picture)
         await self._ending.remove(uid)
-        self._memories.pop(uid, None)
+        self._forget(uid)
         try:
             await self._client.delete(
                 PODS, pod["metadata"]["name"], pod["metadata"]["namespace"], grace_period=0, uid=uid
@@ -121,7 +138,7 @@ class PodRunner:
         if wait:
             return Result(min(wait, 0.2))
         await self._ending.remove(key.name)
-        self._memories.pop(key.name, None)
+        self._forget(key.name)
         return None
 
     def _watch(self, key: Key, picture: Picture) -> None:

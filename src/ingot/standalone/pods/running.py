@@ -37,7 +37,7 @@ class Running:
         self._root = root
         self._events = events
         self._clock = clock
-        self._containers = Containers(client)
+        self.containers = Containers(client)
 
     def views(self, pod: Object) -> tuple[list[View], list[View]]:
         """The init containers and the containers of a pod."""
@@ -107,10 +107,10 @@ class Running:
         place.make(directory)
         try:
             if view.attempt is not None:
-                await self._containers.clear(pod, view.container, view.attempt)
+                await self.containers.clear(pod, view.container, view.attempt)
             attempt = following(directory, view.attempt, view.well)
             places = memory.volumes.places if memory.volumes else {}
-            await self._containers.start(pod, view.container, places, attempt)
+            await self.containers.start(pod, view.container, places, attempt)
         except PodFault as fault:
             self._events.record(pod, fault.reason, f"container {view.name}: {fault.message}", "Warning")
             return fault
