@@ -44,10 +44,10 @@ async def test_a_claim_that_is_missing_is_named_and_waited_for(world: World) -> 
     pod = await world.pod_of("it")
     assert pod["spec"]["volumes"][1]["persistentVolumeClaim"] == {"claimName": "disk"}
     assert pod["spec"]["containers"][0]["volumeDevices"] == [{"name": "root", "devicePath": "/dev/ingot/root"}]
-    going = await world.reaches("it", phase.SCHEDULING)
+    going = await world.until(INSTANCES, "it", lambda each: each["status"]["volumeStatus"][0]["phase"] == "Bound")
+    assert phase.phase_of(going) == phase.SCHEDULING
     assert condition(going, "Synchronized") is None
     (volume,) = going["status"]["volumeStatus"]
-    assert volume["name"] == "root"
     assert volume["persistentVolumeClaimInfo"]["claimName"] == "disk"
     assert volume["persistentVolumeClaimInfo"]["volumeMode"] == "Block"
 
@@ -59,7 +59,7 @@ async def test_a_claim_that_waits_for_its_pod_gets_one(world: World) -> None:
     await world.create(VOLUME_CLAIMS, claim(storageClassName=name))
     await world.create(INSTANCES, instance("it", DISK))
     pod = await world.pod_of("it")
-    assert [each["name"] for each in pod["spec"]["volumes"]] == ["private", "root"]
+    assert [each["name"] for each in pod["spec"]["volumes"]] == ["ingot-private", "root"]
 
 
 @pytest.mark.parametrize(("driver", "mounted"), [({}, False), ({"driver": {"name": "kubelet"}}, True)])

@@ -137,6 +137,15 @@ async def test_an_instance_of_somebody_else_is_left_alone(world: World) -> None:
     await world.heard("vm", "FailedCreate")
 
 
+async def test_hardware_that_comes_from_elsewhere_is_refused(world: World) -> None:
+    await world.create(MACHINES, machine("vm", "Always", instancetype={"name": "u1.small"}))
+    told = await world.until(MACHINES, "vm", lambda each: condition(each, "Failure"))
+    assert "spec.instancetype" in (condition(told, "Failure") or {})["message"]
+    await world.change(MACHINES, "vm", {"spec": {"instancetype": None}})
+    await world.reaches("vm", phase.SCHEDULING)
+    await world.until(MACHINES, "vm", lambda each: not condition(each, "Failure"))
+
+
 def filled(name: str) -> Object:
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     return {"metadata": {"name": name}, "spec": {"source": {"blank": {}}, "pvc": claim}}

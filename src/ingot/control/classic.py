@@ -1,7 +1,7 @@
 """VM: the oldest kind. It has an instance of its name and spec, and shows that instance's status as its own."""
 
 from ingot.api.kubevirt import phase
-from ingot.api.kubevirt.names import MACHINE_FINALIZER
+from ingot.api.kubevirt.names import INSTANCE_FINALIZER, MACHINE_FINALIZER
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import CLASSIC_VMS, INSTANCES
 from ingot.control.fault import InstanceFault
@@ -82,6 +82,7 @@ def _instance_of(vm: Object) -> Object:
             "name": name_of(vm),
             "namespace": namespace_of(vm),
             "labels": dict(vm["metadata"].get("labels") or {}),
+            "finalizers": [INSTANCE_FINALIZER],
         },
         "spec": copy_of(vm["spec"]),
     }

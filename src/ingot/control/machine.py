@@ -11,7 +11,7 @@ from ingot.control.machine_status import Observation
 from ingot.control.owning import adopt, is_owned, let_go, make
 from ingot.control.storage import Storage
 from ingot.control.strategy import Action, decide, outstanding
-from ingot.control.template import instance_of
+from ingot.control.template import check_matchers, instance_of
 from ingot.control.writing import change, delete
 from ingot.disks.claims import claim_name
 from ingot.kube.cache import Key, key_of
@@ -96,6 +96,7 @@ class Machines:
         return Result(wait) if wait else None
 
     async def _start(self, machine: Object) -> Object | None:
+        check_matchers(machine)
         asked = [each.get("data") for each in outstanding(machine, None)[:1]]
         wanted = instance_of(machine, asked[0] if asked else None)
         instance, is_new = await make(self._client, machine, wanted)

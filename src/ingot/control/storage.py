@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.control.fault import InstanceFault
@@ -116,13 +117,19 @@ class Storage:
         return (found or {}).get("volumeBindingMode") == "WaitForFirstConsumer"
 
     def statuses(self, instance: Object) -> Iterable[Object]:
-        """What there is to say of each volume in `volumeStatus`."""
+        """What there is to say of each volume in `volumeStatus`; of its phase only until the node tells that."""
+        early = phase.phase_of(instance) in phase.EARLY
         for volume in volumes_of(instance):
             claim = self.claim(volume, namespace_of(instance))
-            yield {"name": volume["name"], **(_claim_status(claim) if claim else {})}
+            told = {"phase": _claim_phase(claim)} if early and claim_name(volume) else {}
+            yield {"name": volume["name"], **told, **(_claim_info(claim) if claim else {})}
 
 
-def _claim_status(claim: Object) -> Object:
+def _claim_phase(claim: Object | None) -> str:
+    return str(((claim or {}).get("status") or {}).get("phase") or "Pending")
+
+
+def _claim_info(claim: Object) -> Object:
     spec, status = claim["spec"], claim.get("status") or {}
     info = {
         "claimName": name_of(claim),

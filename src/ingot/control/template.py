@@ -5,9 +5,10 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from ingot.api.kubevirt.names import MACHINE_GENERATION, TEMPLATE_DIGEST
+from ingot.api.kubevirt.names import INSTANCE_FINALIZER, MACHINE_GENERATION, TEMPLATE_DIGEST
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES
+from ingot.control.fault import InstanceFault
 from ingot.kube.objects import copy_of, set_controller_reference
 
 # The system UUIDs of guests are made from this and their machine's uid: a guest keeps its own from start to start.
@@ -25,6 +26,8 @@ def from_template(owner: Object) -> Object:
             "namespace": namespace_of(owner),
             "labels": dict(given.get("labels") or {}),
             "annotations": dict(given.get("annotations") or {}),
+            # It would get it anyway, with one more write.
+            "finalizers": [INSTANCE_FINALIZER],
         },
         "spec": copy_of(template["spec"]),
     }
@@ -44,6 +47,17 @@ def instance_of(machine: Object, start: Object | None = None) -> Object:
     if (start or {}).get("paused") == "true":
         spec["startStrategy"] = "Paused"
     return instance
+
+
+def check_matchers(machine: Object) -> None:
+    """Raises InstanceFault for a machine that leaves its hardware to an instance type or a preference."""
+    for field in ("instancetype", "preference"):
+        if machine["spec"].get(field):
+            message = (
+                f"spec.{field} is not followed by this version of Ingot: say CPUs, memory and devices in "
+                "spec.template, and the machine starts"
+            )
+            raise InstanceFault("InstancetypeNotSupported", message)
 
 
 def digest(machine: Object) -> str:

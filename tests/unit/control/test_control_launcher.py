@@ -50,10 +50,10 @@ def test_it_waits_on_the_pipe_and_does_nothing_else() -> None:
     assert container["name"] == "compute"
     assert container["command"][:2] == ["sh", "-c"]
     assert container["command"][3] == "/var/run/ingot/private/end"
-    assert container["volumeMounts"] == [{"name": "private", "mountPath": "/var/run/ingot/private"}]
+    assert container["volumeMounts"] == [{"name": "ingot-private", "mountPath": "/var/run/ingot/private"}]
     assert container["securityContext"]["allowPrivilegeEscalation"] is False
     assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
-    assert spec["volumes"] == [{"name": "private", "emptyDir": {}}]
+    assert spec["volumes"] == [{"name": "ingot-private", "emptyDir": {}}]
 
 
 def test_claims_are_mounted_as_what_they_are() -> None:

@@ -24,7 +24,7 @@ def test_a_pod_is_going_when_it_is_deleted_or_over(pod: dict[str, object] | None
 
 
 async def test_a_launcher_ends_when_it_is_let_go(tmp_path: Path) -> None:
-    private = tmp_path / "pods" / "p1" / "volumes" / "kubernetes.io~empty-dir" / "private"
+    private = tmp_path / "pods" / "p1" / "volumes" / "kubernetes.io~empty-dir" / "ingot-private"
     private.mkdir(parents=True)
     os.mkfifo(private / "end")
     waiting = await asyncio.create_subprocess_exec("cat", str(private / "end"))
@@ -37,7 +37,7 @@ async def test_a_launcher_ends_when_it_is_let_go(tmp_path: Path) -> None:
 
 def test_a_launcher_that_is_gone_is_no_error(tmp_path: Path) -> None:
     launcher.let_go(tmp_path, "p1")
-    private = tmp_path / "pods" / "p1" / "volumes" / "kubernetes.io~empty-dir" / "private"
+    private = tmp_path / "pods" / "p1" / "volumes" / "kubernetes.io~empty-dir" / "ingot-private"
     private.mkdir(parents=True)
     os.mkfifo(private / "end")
     launcher.let_go(tmp_path, "p1")

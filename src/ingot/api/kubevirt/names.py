@@ -26,7 +26,8 @@ _USAGE_LABEL = "usage-type.ingot.io/"
 COMPUTE = "compute"
 # Ingot's own image: on one machine its containers are local processes.
 LAUNCHER_IMAGE = "ingot"
-PRIVATE_VOLUME = "private"
+# A machine's own volume is hardly called so.
+PRIVATE_VOLUME = "ingot-private"
 END_PIPE = "end"
 # Where a volume is in the launcher: a directory below the first, or a device below the second.
 DISKS_PATH = "/var/run/ingot/disks"
