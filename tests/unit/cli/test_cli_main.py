@@ -7,11 +7,12 @@ from click.testing import CliRunner
 
 from ingot.cli import main
 from ingot.cli.main import COMMANDS, cli
+from ingot.cli.vm.group import COMMANDS as VM_COMMANDS
 
 
-@pytest.mark.parametrize("name", list(COMMANDS))
+@pytest.mark.parametrize("name", [*COMMANDS, *(f"vm {name}" for name in VM_COMMANDS)])
 def test_every_command_can_be_loaded_and_shows_help_with_an_example(name: str) -> None:
-    done = CliRunner().invoke(cli, [name, "--help"])
+    done = CliRunner().invoke(cli, [*name.split(), "--help"])
     assert done.exit_code == 0
     assert f"ingot {name}" in done.output.partition("Example")[2]
 

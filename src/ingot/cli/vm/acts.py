@@ -32,7 +32,7 @@ _CURES = (
     ("is not paused", "It runs; there is nothing to do."),
     (
         "not running",
-        "`ingot vm describe {name}` says why; one that is stopped is started with `ingot vm start {name}`.",
+        "`ingot vm describe {name}` says why; `ingot vm start {name}` starts a stopped one.",
     ),
     ("not found", "`ingot vm ls` shows those that are there; another namespace is chosen with --namespace."),
 )

@@ -19,6 +19,6 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, places=COMMANDS)
+@click.group(cls=LazyGroup, places=COMMANDS, epilog="Example: ingot vm run debian-12.raw --console")
 def vm() -> None:
     """Run virtual machines: start, stop, look at and talk to them."""
