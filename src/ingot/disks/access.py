@@ -8,6 +8,7 @@ when its node gives it back, or when that node is certainly gone.
 import asyncio
 from collections.abc import Callable
 from enum import StrEnum
+from weakref import WeakValueDictionary
 
 from ingot.api.kubevirt.names import SYSTEM_NAMESPACE
 from ingot.api.object import Object, name_of, namespace_of, uid_of
@@ -74,6 +75,8 @@ class Claims:
     def __init__(self, client: Client, node: str) -> None:
         self.client = client
         self.node = node
+        # Claims of one node take turns at a Lease: a hundred machines that start from one image do not race each other.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def claim(self, vmi: Object, volume: str, identities: frozenset[str], mode: AccessMode) -> None:
         """Claims storage for a volume of a machine: all of its identities, or none. It may be repeated.
@@ -85,8 +88,9 @@ class Claims:
         try:
             # Everybody claims in the same order, so that of several that want overlapping storage one gets it all.
             for identity in sorted(identities):
-                if await self._take(identity, holder):
-                    taken.append(identity)
+                async with self._turn(lease_name(identity)):
+                    if await self._take(identity, holder):
+                        taken.append(identity)
         except DiskFault:
             for identity in taken:
                 await self._drop(lease_name(identity), lambda found: found.key == holder.key)
@@ -150,11 +154,15 @@ class Claims:
 
     async def _drop(self, name: str, is_over: Callable[[Holder], bool]) -> None:
         """Takes holders off a Lease, and away with one that nobody holds."""
-        while (lease := await self._read(name)) is not None:
-            holders = holders_of(lease)
-            left = [holder for holder in holders if not is_over(holder)]
-            if left == holders or await self._replace(lease, left):
-                return
+        async with self._turn(name):
+            while (lease := await self._read(name)) is not None:
+                holders = holders_of(lease)
+                left = [holder for holder in holders if not is_over(holder)]
+                if left == holders or await self._replace(lease, left):
+                    return
+
+    def _turn(self, name: str) -> asyncio.Lock:
+        return self._turns.setdefault(name, asyncio.Lock())
 
     async def _is_gone(self, node: str) -> bool:
         """Whether it is certain that nothing runs on a node any more."""
