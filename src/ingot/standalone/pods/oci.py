@@ -18,7 +18,9 @@ from ingot.standalone.pods.user import User
 MARK = "podman"
 _PULL_SECONDS = 1800.0
 _SECONDS = 60.0
+_MOST_FILES = 1 << 20
 _RUNTIMES = ("crun", "runc")
+_PID_MAX = Path("/proc/sys/kernel/pid_max")
 _SYSTEMD = Path("/run/systemd/system")
 
 
@@ -88,11 +90,19 @@ def _variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def _ulimits() -> list[str]:
-    """No more than we may have ourselves, which is less than podman's defaults on some machines."""
+    """No more than we may have ourselves, which is less than podman's defaults on some machines.
+
+    podman lowers its own number of processes to the kernel's largest pid, and cannot give more than that.
+    """
     options = []
-    for name, number in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
-        most = resource.getrlimit(number)[1]
-        options += ["--ulimit", f"{name}={most}:{most}"]
+    limits = (
+        ("nofile", resource.RLIMIT_NOFILE, _MOST_FILES),
+        ("nproc", resource.RLIMIT_NPROC, int(_PID_MAX.read_text())),
+    )
+    for name, number, most in limits:
+        hard = resource.getrlimit(number)[1]
+        bound = most if hard == resource.RLIM_INFINITY else min(hard, most)
+        options += ["--ulimit", f"{name}={bound}:{bound}"]
     return options
 
 
