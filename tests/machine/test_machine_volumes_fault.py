@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import random
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from ingot.standalone.volumes.binder import Binder
 from ingot.standalone.volumes.local import LocalVolumes
 from ingot.standalone.volumes.provisioner import Provisioner
 from ingot.standalone.volumes.removal import Removal
+from ingot_up import IngotUp
 from machine.machine_support import a_claim, a_node, a_pod, eventually, running
 
 MODE = "Block" if os.geteuid() == 0 and loop.CONTROL.exists() else "Filesystem"
@@ -148,4 +151,40 @@ async def test_killed_while_deleting(
             await drop(client, namespace)
             await asyncio.wait_for(broken.hit.wait(), 20)
     async with running(client, everything(directory)):
+        await eventually(lambda: nothing_left(client, directory))
+
+
+async def test_killed_at_any_moment_again_and_again(
+    client: Client, namespace: str, directory: Path, machine_server: IngotUp
+) -> None:
+    """Claims come and go while the process that serves them is killed: in the end all are served, or gone."""
+    program = str(Path(__file__).with_name("volumes_process.py"))
+    command = (sys.executable, program, str(machine_server.kubeconfig), str(directory))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    chance = random.Random(20261116)  # noqa: S311 - the same moments each time, as far as the machine lets them be
+    for number in range(8):
+        process = await asyncio.create_subprocess_exec(*command, env=environment)
+        await eventually(lambda: client.get(STORAGE_CLASSES, "ingot-local"))
+        await client.create(VOLUME_CLAIMS, a_claim(namespace, f"c{number}", size="1Mi", volumeMode=MODE))
+        await client.create(PODS, a_pod(namespace, f"p{number}", (f"c{number}",)))
+        if number > 1:
+            await client.delete(PODS, f"p{number - 2}", namespace, grace_period=0)
+            await client.delete(VOLUME_CLAIMS, f"c{number - 2}", namespace)
+        await asyncio.sleep(0.3 + chance.random() * 0.6)
+        process.kill()
+        await process.wait()
+
+    async def settled() -> bool:
+        claims = (await client.list(VOLUME_CLAIMS, namespace))["items"]
+        volumes = sorted(volume["metadata"]["name"] for volume in (await client.list(VOLUMES))["items"])
+        wanted = sorted(str(claim["spec"].get("volumeName")) for claim in claims)
+        there = sorted(path.name for path in left_in(directory))
+        phases = {claim["status"]["phase"] for claim in claims}
+        return len(claims) == 2 and phases == {"Bound"} and volumes == wanted and there == sorted(volumes * 2)
+
+    async with running(client, everything(directory)):
+        await eventually(settled)
+        for number in (6, 7):
+            await client.delete(PODS, f"p{number}", namespace, grace_period=0)
+            await client.delete(VOLUME_CLAIMS, f"c{number}", namespace)
         await eventually(lambda: nothing_left(client, directory))

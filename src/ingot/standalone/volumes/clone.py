@@ -13,6 +13,8 @@ from ingot.host.files import sync_directory
 # linux/fs.h: make one file share all blocks of another.
 _FICLONE = 0x40049409
 _CHUNK = 4 << 20
+# How the files begin that find out whether blocks can be shared.
+PROBE = ".share-"
 # What filesystems say that cannot share blocks, or not between these two files.
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.EXDEV, errno.ENOSYS)
 
@@ -32,7 +34,7 @@ class Progress:
 
 def can_share(directory: Path) -> bool:
     """Whether files in the directory can share blocks, found out by two small ones."""
-    one, other = directory / f".share-{os.getpid()}-a", directory / f".share-{os.getpid()}-b"
+    one, other = directory / f"{PROBE}one", directory / f"{PROBE}other"
     try:
         one.write_bytes(b"\1" * 4096)
         with one.open("rb") as source, other.open("wb") as target:

@@ -51,9 +51,12 @@ class LocalVolumes:
         self._records = directory / ".records"
 
     def prepare(self) -> None:
+        """Make the directory ready, once in a process, and clear what one that was killed was writing."""
         self.directory.mkdir(parents=True, exist_ok=True)
         self.directory.chmod(_PASSABLE)
         self._records.mkdir(mode=0o700, exist_ok=True)
+        for scratch in (*self._records.glob(".*"), *self.directory.glob(f"{clone.PROBE}*")):
+            scratch.unlink()
 
     def path(self, name: str, block: bool) -> Path:
         """What a PersistentVolume has as its local path."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CONTROL = Path("/dev/loop-control")
+_DEVICES = Path("/dev")
 _MAJOR = 7
 
 # linux/loop.h
@@ -133,7 +134,7 @@ def detach(file: Path) -> None:
 
 def _device(number: int) -> Path:
     """The device's node, which is made where nobody else makes them, as in a container."""
-    path = Path(f"/dev/loop{number}")
+    path = _DEVICES / f"loop{number}"
     with contextlib.suppress(FileExistsError):
         os.mknod(path, 0o600 | stat.S_IFBLK, os.makedev(_MAJOR, number))
     return path

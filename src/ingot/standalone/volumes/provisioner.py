@@ -35,6 +35,7 @@ from ingot.standalone.volumes.words import (
 _BY_VOLUME = "local-volume"
 # What was refused may become possible without any object changing: space, permissions, a kernel module.
 _RETRY_SECONDS = 60.0
+_NODE_SECONDS = 1.0
 _WORKERS = 4
 
 
@@ -66,7 +67,7 @@ class Provisioner:
         controller.watch(self._claims, lambda claim: [Key("", volume_name(claim))])
         controller.watch(self._volumes, lambda volume: [Key("", name_of(volume))])
         controller.watch(self._classes, self._of_class)
-        controller.watch(self._nodes, self._of_node)
+        controller.watch(self._nodes, lambda _: ())
         controller.watch(pods, self._of_pod)
         for name in self._local.names():
             controller.queue.add(Key("", name))
@@ -74,12 +75,8 @@ class Provisioner:
         manager.add(controller)
 
     def _of_class(self, storage_class: Object) -> list[Key]:
-        return self._waiting() if storage_class.get("provisioner") == LOCAL_PROVISIONER else []
-
-    def _of_node(self, node: Object) -> list[Key]:
-        return self._waiting() if name_of(node) == self._node_name and not self._hostname() else []
-
-    def _waiting(self) -> list[Key]:
+        if storage_class.get("provisioner") != LOCAL_PROVISIONER:
+            return []
         claims = self._claims.cache.list()
         return [Key("", volume_name(claim)) for claim in claims if not claim["spec"].get("volumeName")]
 
@@ -144,8 +141,8 @@ class Provisioner:
     async def _provision(self, claim: Object) -> Result | None:
         hostname = self._hostname()
         if not hostname:
-            # A node without that label is not ready for volumes; it wakes us when it has one.
-            return None
+            # The node has yet to say who it is; to be woken by each of its heartbeats would be worse than to look.
+            return Result(requeue_after=_NODE_SECONDS)
         record = Record(
             name=volume_name(claim),
             cluster=await self._cluster_uid(),

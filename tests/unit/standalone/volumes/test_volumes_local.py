@@ -75,6 +75,14 @@ def test_a_volume_goes_with_what_was_left_of_it(local: LocalVolumes) -> None:
     assert local.names() == ["w"]
 
 
+def test_what_a_killed_process_was_writing_is_cleared(local: LocalVolumes) -> None:
+    make(local, "v")
+    (local.directory / ".records" / ".v.1a2b3c4d").write_bytes(b"{")
+    (local.directory / ".share-one").write_bytes(b"")
+    local.prepare()
+    assert sorted(path.name for path in local.directory.rglob("*")) == [".records", "v", "v"]
+
+
 def test_a_retained_volume_is_known_as_such(local: LocalVolumes) -> None:
     make(local, "v")
     local.retain("v")
@@ -179,6 +187,22 @@ def test_a_device_that_was_lost_comes_back_and_none_is_attached_twice(local: Loc
     finally:
         local.remove("v", block=True)
     assert not any(str(local.directory) in backing for backing in backing_files())
+
+
+@needs_loop
+def test_the_node_of_a_device_is_made_where_nobody_else_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dev").mkdir()
+    monkeypatch.setattr(loop, "_DEVICES", tmp_path / "dev")
+    file = tmp_path / "file"
+    file.write_bytes(b"content" + bytes(MEGABYTE - 7))
+    device = loop.attach(file)
+    try:
+        assert device.parent == tmp_path / "dev"
+        assert device.open("rb").read(7) == b"content"
+    finally:
+        loop.detach(file)
 
 
 def size_of(device: Path) -> int:
