@@ -19,6 +19,7 @@ COMMANDS = {
     "vm": "ingot.cli.vm.group:vm",
     "machine": "ingot.cli.machine:machine",
     "agent": "ingot.cli.agent:agent",
+    "doctor": "ingot.cli.doctor:doctor",
     "webhook": "ingot.cli.webhook:webhook",
 }
 

@@ -39,8 +39,8 @@ class AcceleratorError(Exception):
     """An accelerator that was asked for by name and cannot be had."""
 
 
-async def choose(directory: Path, wanted: str | None = None) -> Accelerator:
-    """The accelerator to use; what the probe guest did is remembered in the directory until the next boot.
+async def choose(directory: Path | None, wanted: str | None = None) -> Accelerator:
+    """The accelerator to use; what the probe guest did is remembered in the directory, if any, until the next boot.
 
     `wanted` overrides the choice. Raises AcceleratorError, naming the evidence, when it is kvm and that does not work.
     A KVM on a CPU without hardware for it is tried only then.
@@ -50,7 +50,7 @@ async def choose(directory: Path, wanted: str | None = None) -> Accelerator:
     if wanted == "tcg":
         return Accelerator("tcg", "asked for by name")
     why_not = _obstacle() or ("" if wanted == "kvm" else _lack_of_hardware())
-    found = Accelerator("tcg", why_not) if why_not else await _remembered(directory)
+    found = Accelerator("tcg", why_not) if why_not else await (_remembered(directory) if directory else _probe())
     if wanted == "kvm" and found.name != "kvm":
         raise AcceleratorError(f"accelerator kvm: {found.evidence}; use tcg, or leave the choice to the node")
     return found

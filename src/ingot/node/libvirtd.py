@@ -153,13 +153,6 @@ class GivenLibvirt:
         pass
 
 
-def libvirt_of(
-    uri: str | None, directory: Path, qemu_user: str | None = None, *, kvm: bool = False
-) -> Libvirtd | GivenLibvirt:
-    """The libvirt at a URI, or the private one of a directory when no URI is given."""
-    return Libvirtd(directory, qemu_user, kvm=kvm) if uri is None else GivenLibvirt(uri)
-
-
 def _holder(pid_file: Path) -> Process | None:
     """The process that has locked its pid file, which it does while it lives."""
     try:
