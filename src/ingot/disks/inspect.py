@@ -6,20 +6,22 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
+from ingot.disks import glance
 from ingot.disks.endpoint import Block, Endpoint, File, Format, Network
 from ingot.disks.fault import DiskFault
-from ingot.disks.imageopts import image
+from ingot.disks.imageopts import Image, image
 from ingot.disks.qcow2 import HEAD, BadHeader, Header
 from ingot.disks.source.refusal import patiently, refusal
 from ingot.host.command import CommandFailed, CommandTimeout, Limits, run
 
 _CONNECT_SECONDS = 3.0
 _SECONDS = 10.0
-# GlusterFS's library alone takes this long to open a file and to close it.
+# GlusterFS's library takes 10 s to close a file, and to say that there is none.
 _GLUSTER_SECONDS = 30.0
 # Ceph's library reserves much that it never uses.
 _MEMORY = 8 << 30
@@ -31,7 +33,12 @@ _ABSENT = ("not available", "not present", "not found", "NOT_SUPPORTED", "No suc
 _CEPH_CONF = "/etc/ceph/ceph.conf"
 _CEPH_OPTIONS = "\n[global]\nclient_mount_timeout = 4\nerr_to_stderr = true\n"
 _CEPH_DENIED = "handle_auth_bad_method"
+# Where the image's options end, which QEMU's tools begin with.
+_OPTIONS = re.compile(r"['}]: ")
 _DUMPED = re.compile(r"^[0-9a-f]{8}:  ((?:[0-9a-f]{2} )+)", re.MULTILINE)
+
+
+T = TypeVar("T")
 
 
 async def probe(volume: str, endpoint: Endpoint, scratch: Path) -> int:
@@ -44,8 +51,7 @@ async def probe(volume: str, endpoint: Endpoint, scratch: Path) -> int:
     if endpoint.format is Format.QCOW2:
         return await check_qcow2(volume, endpoint, scratch)
     if isinstance(endpoint, Network):
-        told = await _ask(volume, endpoint, scratch, ("qemu-img", "info", "--output=json"))
-        size = int(json.loads(told)["virtual-size"])
+        size = await _size(volume, endpoint, scratch)
     else:
         size, _ = await _look(volume, endpoint)
     if size <= 0:
@@ -112,21 +118,39 @@ def _size_and_head(volume: str, path: Path) -> tuple[int, bytes]:
         raise refusal(volume, "Unreachable", f"{path} cannot be read: {error.strerror}") from None
 
 
+async def _size(volume: str, endpoint: Network, scratch: Path) -> int:
+    if endpoint.protocol == "gluster":
+        return await _asked(volume, endpoint, scratch, glance.size)
+    told = await _asked(volume, endpoint, scratch, _tool("qemu-img", "info", "--output=json"))
+    return int(json.loads(told)["virtual-size"])
+
+
 async def _head(volume: str, endpoint: Network, scratch: Path) -> bytes:
     plain = replace(endpoint, format=Format.RAW)
-    dump = await _ask(volume, plain, scratch, ("qemu-io", "-r", "-c", f"read -v 0 {HEAD}"))
+    dump = await _asked(volume, plain, scratch, _tool("qemu-io", "-r", "-c", f"read -v 0 {HEAD}"))
     return bytes.fromhex("".join(_DUMPED.findall(dump)))
 
 
-async def _ask(volume: str, endpoint: Network, scratch: Path, command: tuple[str, ...]) -> str:
-    """What a tool of QEMU's prints about an endpoint that is taken for raw, whatever its bytes say."""
+def _tool(*command: str) -> Callable[[Image, float, dict[str, str]], Awaitable[str]]:
+    """What a tool of QEMU's prints about an image."""
+
+    async def ask(opened: Image, seconds: float, environment: dict[str, str]) -> str:
+        limits = Limits(seconds, cpu=int(seconds), memory=_MEMORY)
+        return await run((*command, *opened.arguments, opened.name), limits=limits, environment=environment)
+
+    return ask
+
+
+async def _asked(
+    volume: str, endpoint: Network, scratch: Path, ask: Callable[[Image, float, dict[str, str]], Awaitable[T]]
+) -> T:
+    """The answer about an endpoint that is taken for raw, whatever its bytes say. Raises DiskFault."""
     if endpoint.socket is None:
         await _connect(volume, endpoint)
     seconds = _GLUSTER_SECONDS if endpoint.protocol == "gluster" else _SECONDS - _CONNECT_SECONDS
-    limits = Limits(seconds, cpu=int(seconds), memory=_MEMORY)
     with image(endpoint, scratch) as opened, _environment(endpoint, scratch) as environment:
         try:
-            return await run((*command, *opened.arguments, opened.name), limits=limits, environment=environment)
+            return await ask(opened, seconds, environment)
         except CommandTimeout:
             message = f"{_server(endpoint)} did not answer in {seconds:g} s for {describe(endpoint)}"
             raise refusal(volume, "Unreachable", message) from None
@@ -181,8 +205,7 @@ def _server(endpoint: Network) -> str:
 
 def _translated(volume: str, endpoint: Network, stderr: str) -> DiskFault:
     """What QEMU's tool said, as one of our reasons. Its words begin with the image's options, which nobody needs."""
-    log, _, text = stderr.rpartition("': ")
-    said = "cephx: Permission denied" if _CEPH_DENIED in log else " ".join(text.split())
+    said = "cephx: Permission denied" if _CEPH_DENIED in stderr else " ".join(_OPTIONS.split(stderr)[-1].split())
     server, thing = _server(endpoint), describe(endpoint)
     if any(word in said for word in _DENIED):
         message = f"{server} does not let us in to {thing} ({said}): check the Secret that secretRef names"
