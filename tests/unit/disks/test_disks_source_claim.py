@@ -212,6 +212,9 @@ async def test_an_rbd_volume_configures_qemu(tmp_path: Path) -> None:
     keyring.write_text(f'[client.u]\n\tkey = {key.decode()}\n\tcaps mon = "allow *"\n')
     by_keyring = await endpoint(tmp_path, SOURCE, claim(), volume(rbd=spec | {"keyring": str(keyring)}))
     assert by_keyring == found
+    without = await endpoint(tmp_path, SOURCE, claim(), volume(rbd=spec | {"keyring": "/nowhere"}))
+    assert isinstance(without, Network)
+    assert without.credentials is None
     keyring.write_text("hidden content")
     fault = await refused(tmp_path, claim(), volume(rbd=spec | {"keyring": str(keyring)}))
     assert fault.reason == "KeyringInvalid"

@@ -80,13 +80,18 @@ async def _credentials(reference: Reference, place: Place, client: Client) -> Cr
         raise vault.invalid_secret(reference, "holds a key that is not Ceph's: `ceph auth get-key` prints it") from None
 
 
-def _from_keyring(reference: Reference, path: Path) -> Credentials:
+def _from_keyring(reference: Reference, path: Path) -> Credentials | None:
+    """The user's key; None without a file: Kubernetes names one in every such volume, also where cephx is off."""
     user = reference.user or DEFAULT_USER
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         with path.open() as file:
             parser.read_string("\n".join(line.strip() for line in file.read(_MOST_KEYRING).splitlines()))
         return Credentials(user, base64.b64decode(parser[f"client.{user}"]["key"], validate=True))
+    except FileNotFoundError:
+        return None
     except (OSError, UnicodeError, configparser.Error, KeyError, binascii.Error):
-        message = f"{reference.field}: keyring {path} on node has no key of client.{user}: name a Secret in secretRef"
+        message = (
+            f"{reference.field}: keyring {path} on this node has no key of client.{user}: name a Secret in secretRef"
+        )
         raise refusal(reference.volume, "KeyringInvalid", message) from None
