@@ -10,6 +10,7 @@ from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_uuid
 from ingot.node.events import DomainState, Phase
 from ingot.node.hypervisor import Hypervisor
+from ingot.node.link import HypervisorError
 from ingot.node.record import Record, Records
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,12 @@ class Endings:
         if not record.stop_asked:
             record.stop_asked = now
             record.save()
-        await self._hypervisor.shutdown(record.domain)
+        try:
+            await self._hypervisor.shutdown(record.domain)
+        except HypervisorError as error:
+            if error.missing:
+                return None
+            raise
         return min(left, ASK_AGAIN_SECONDS)
 
     async def clear(self, record: Record) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from ingot.api.object import Object
 from ingot.node.chain import Chains, Progress
@@ -74,10 +76,25 @@ class Starter:
         xml = domain_xml(instance, self._host, chain.disks, record.console)
         paused = instance["spec"].get("startStrategy") == "Paused"
         # Once QEMU may run, nothing is broken off: the note that it does has to follow.
-        await asyncio.shield(self._launch(record, xml, paused))
+        await _to_its_end(self._launch(record, xml, paused))
         return Started(chain.volumes)
 
     async def _launch(self, record: Record, xml: str, paused: bool) -> None:
         await self._hypervisor.start(xml, paused)
         record.started = True
         record.save()
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Does the work whole, even when cancelled meanwhile, which takes effect after it."""
+    task = asyncio.create_task(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        log.info("a start was broken off: %s", task.exception() or "its guest had just started")
+        raise asyncio.CancelledError
+    task.result()
