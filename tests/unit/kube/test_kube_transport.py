@@ -5,7 +5,7 @@ import pytest
 from aiohttp import web
 from kube_faults import EagerClock, FaultServer, answer
 
-from ingot.api.status import ApiError
+from ingot.api.status import ApiError, forbidden
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import Config, Material
 from ingot.kube.transport import RETRIES, ConnectionFailed, Transport
@@ -149,7 +149,7 @@ async def test_warnings_and_headers(server: FaultServer, eager: EagerClock) -> N
 async def test_websockets_talk_and_are_refused(server: FaultServer, client: Client) -> None:
     async def echo(request: web.Request) -> web.StreamResponse:
         if request.path == "/no":
-            return web.Response(status=403)
+            return web.json_response(forbidden("", "pods", "one", "not for you").status(), status=403)
         sock = web.WebSocketResponse(max_msg_size=0, protocols=("v4.channel.k8s.io",))
         await sock.prepare(request)
         await sock.send_bytes(await sock.receive_bytes())
@@ -162,4 +162,4 @@ async def test_websockets_talk_and_are_refused(server: FaultServer, client: Clie
         assert len(await opened.receive_bytes()) == 5_000_000
     with pytest.raises(ApiError) as error:
         await client.transport.websocket("/no")
-    assert error.value.code == 403
+    assert (error.value.code, "not for you" in error.value.message) == (403, True)
