@@ -59,6 +59,7 @@ async def test_the_machine_is_a_node(client: Client) -> None:
     assert node["status"]["nodeInfo"]["operatingSystem"] == "linux"
     lease = await eventually(lambda: client.get(LEASES, NODE, "kube-node-lease"))
     assert lease["spec"]["holderIdentity"] == NODE
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]
 
 
 @pytest.mark.usefixtures("runner")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # A process that is being killed keeps its lock for a moment.
 _PATIENCE = 5.0
 _PAUSE = 0.05
+_SETTLED_SECONDS = 5.0
 
 kubeconfig_option = click.option(
     "--kubeconfig",
@@ -73,11 +74,15 @@ async def _run(kubeconfig: str, agent: str, work: Callable[["Client", asyncio.Ev
         config = load(kubeconfig)
     except ConfigError as error:
         raise NeedsMending(f"{error}; start the server with `ingot up`, or give --kubeconfig") from error
+    asyncio.get_running_loop().call_later(_SETTLED_SECONDS, _settle)
     async with Client.connect(config, user_agent=agent) as client:
-        # What a start leaves in memory stays: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
         await work(client, stop)
+
+
+def _settle() -> None:
+    """What a start leaves in memory stays: the collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _only(directory: Path, name: str) -> int:

@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from ingot.api.object import Object
+from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import LEASES, NODES
 from ingot.api.status import ApiError
 from ingot.kube.change import patch_status
@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
+RETRY_SECONDS = 1.0
 STATUS_SECONDS = 300.0
 MOST_PODS = 250
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -41,11 +42,13 @@ class Node:
     async def run(self) -> None:
         """Tells that this machine is there, until cancelled. A node that somebody deleted comes back."""
         while True:
+            pause = RENEW_SECONDS
             try:
                 await self._beat()
             except (ApiError, ConnectionFailed) as error:
-                log.warning("node %s: %s; again in %g s", self._name, error, RENEW_SECONDS)
-            await self._clock.sleep(RENEW_SECONDS)
+                pause = RETRY_SECONDS
+                log.warning("node %s: %s; again in %g s", self._name, error, pause)
+            await self._clock.sleep(pause)
 
     async def _beat(self) -> None:
         status = await asyncio.to_thread(describe, self._directory)
@@ -58,11 +61,11 @@ class Node:
         except ApiError as error:
             if error.code != 404:
                 raise
-            # Somebody deleted the Lease, and the Node perhaps with it.
-            self._written = None
-            await self._create_lease()
+            # There was none yet, or it went with its Node.
+            await self._create_lease(await self._write(status))
 
-    async def _write(self, status: Object) -> None:
+    async def _write(self, status: Object) -> Object:
+        """Registers the node, or brings it up to date; the node."""
         labels = {
             "kubernetes.io/hostname": self._name,
             "kubernetes.io/arch": status["nodeInfo"]["architecture"],
@@ -88,7 +91,7 @@ class Node:
             {"type": "InternalIP", "address": ADDRESS},
             {"type": "Hostname", "address": self._name},
         ]
-        await patch_status(self._client, NODES, node, wanted)
+        return await patch_status(self._client, NODES, node, wanted)
 
     def _ready(self, node: Object) -> Object:
         now = timestamp(self._clock.time())
@@ -107,11 +110,12 @@ class Node:
         renewed = {"spec": {"renewTime": micro_timestamp(self._clock.time())}}
         await self._client.patch(LEASES, self._name, renewed, LEASE_NAMESPACE)
 
-    async def _create_lease(self) -> None:
+    async def _create_lease(self, node: Object) -> None:
+        """A Lease that goes with its node, so that a node that was deleted is missed soon."""
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": self._name, "namespace": LEASE_NAMESPACE},
+            "metadata": {"name": self._name, "namespace": LEASE_NAMESPACE, "ownerReferences": [_owner(node)]},
             "spec": {
                 "holderIdentity": self._name,
                 "leaseDurationSeconds": LEASE_SECONDS,
@@ -119,6 +123,10 @@ class Node:
             },
         }
         await self._client.create(LEASES, lease)
+
+
+def _owner(node: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "Node", "name": name_of(node), "uid": uid_of(node)}
 
 
 def describe(directory: Path) -> Object:
