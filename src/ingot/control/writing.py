@@ -1,6 +1,7 @@
 """Small writes that controllers share."""
 
 from collections.abc import Callable
+from typing import Unpack
 
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resource import Resource
@@ -31,12 +32,13 @@ async def live(client: Client, resource: Resource, name: str, namespace: str = "
         raise
 
 
-async def delete(client: Client, resource: Resource, obj: Object, **options: object) -> bool:
+async def delete(client: Client, resource: Resource, obj: Object, **options: Unpack[Deletion]) -> bool:
     """Delete this very object, not another of its name; whether it was there."""
-    chosen: Deletion = {"uid": uid_of(obj), **options}  # type: ignore[typeddict-item]
+    options["uid"] = uid_of(obj)
     try:
-        await client.delete(resource, name_of(obj), namespace_of(obj), **chosen)
+        await client.delete(resource, name_of(obj), namespace_of(obj), **options)
     except ApiError as error:
+        # Another has its name by now. With a version given, it may be the same one, changed: the caller looks again.
         if error.code == 404 or (error.code == 409 and "resource_version" not in options):
             return False
         raise
