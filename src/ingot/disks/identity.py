@@ -1,13 +1,14 @@
 """Identities: what a piece of storage is called, whichever way it was reached (B4).
 
 Any two endpoints that share one identity are the same bytes. A name that is good on one node only holds the node's.
-What cannot be told apart from here: one NBD or web server behind several addresses, and one Ceph cluster through
-monitors that have none in common.
+What cannot be seen from here to be one: an NBD or web server behind several addresses, a GlusterFS volume through
+several of its servers, and a Ceph cluster through monitors that have none in common.
 """
 
 import asyncio
 import ipaddress
 import os
+import posixpath
 import socket
 from collections.abc import Iterable
 from pathlib import Path
@@ -100,7 +101,7 @@ async def volume(name: str, pv: Object, node: str) -> frozenset[str]:
         monitors = [parse_host(monitor, _CEPH_OLD) for monitor in spec["rbd"]["monitors"]]
         return await served(name, "rbd", monitors, f"{spec['rbd'].get('pool', 'rbd')}/{spec['rbd']['image']}", node)
     if "nfs" in spec:
-        path = f"{spec['nfs']['path'].strip('/')}/disk.img"
+        path = posixpath.normpath(f"{spec['nfs']['path']}/disk.img").lstrip("/")
         return await served(name, "nfs", [HostPort(spec["nfs"]["server"], 2049)], path, node)
     if "fc" in spec:
         lun = spec["fc"].get("lun", 0)

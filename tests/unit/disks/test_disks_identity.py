@@ -53,7 +53,7 @@ async def test_a_host_without_an_address() -> None:
         ({"csi": {"driver": "d.io", "volumeHandle": "h"}}, {"csi:d.io/h"}),
         ({"iscsi": {"iqn": "iqn.2020-01.A:b", "lun": 1}}, {"iscsi:iqn.2020-01.a:b/1"}),
         ({"rbd": {"monitors": ["192.0.2.1"], "image": "i"}}, {"rbd:192.0.2.1:6789/rbd/i"}),
-        ({"nfs": {"server": "192.0.2.1", "path": "/a/b/"}}, {"nfs:192.0.2.1:2049/a/b/disk.img"}),
+        ({"nfs": {"server": "192.0.2.1", "path": "/a//b/"}}, {"nfs:192.0.2.1:2049/a/b/disk.img"}),
         ({"fc": {"targetWWNs": ["50A"], "lun": 2}}, {"fc:50a/2"}),
         ({"local": {"path": "/a"}}, set()),
         ({"cephfs": {}}, {"pv:pv-1"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 import subprocess
@@ -11,11 +12,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingot.api.kubevirt.uri import HostPort
 from ingot.disks.endpoint import Credentials, File, Format, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.inspect import check_qcow2, describe, probe
+from ingot.disks.qcow2 import HEAD, MOST_BYTES, BadHeader, Header
 
 SIZE = 3 << 20
 Serve = Callable[[Path, str], Network]
@@ -152,6 +156,15 @@ async def test_images_as_qemu_makes_them(tmp_path: Path, arguments: list[str]) -
 async def test_whole_images_of_every_kind_are_taken(tmp_path: Path, options: str) -> None:
     image = create(tmp_path / "image", "-o", options)
     assert await probe("data", File(image, Format.QCOW2), tmp_path) == SIZE
+
+
+@given(st.binary(max_size=HEAD), st.booleans())
+def test_no_header_is_too_strange(head: bytes, known: bool) -> None:
+    with contextlib.suppress(BadHeader):
+        header = Header.parse(b"QFI\xfb\0\0\0\3" + head if known else head)
+        header.check()
+        assert 0 < header.size <= MOST_BYTES
+        assert not header.backing
 
 
 def test_endpoints_in_words() -> None:

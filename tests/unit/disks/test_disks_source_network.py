@@ -64,6 +64,14 @@ async def test_the_format_is_what_was_told() -> None:
     assert found.format is Format.QCOW2
 
 
+async def test_a_path_is_one_however_it_is_written() -> None:
+    one, other = (
+        await endpoint(address("gluster://127.0.0.1/v/a/b")),
+        await endpoint(address("gluster://127.0.0.1/v/./a//b")),
+    )
+    assert one.identities == other.identities
+
+
 async def test_a_bad_address_is_final() -> None:
     fault = await refused(address("nbd:///x"))
     assert fault.reason == "InvalidVolume"

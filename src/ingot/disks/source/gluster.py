@@ -1,5 +1,7 @@
 """GlusterFS: a file on a volume."""
 
+import posixpath
+
 from ingot.api.kubevirt import uri
 from ingot.api.kubevirt.uri import HostPort
 from ingot.api.object import Object
@@ -22,5 +24,7 @@ async def endpoint(reference: Reference, place: Place, _client: Client) -> Netwo
     for attribute in ("secretRef", "certConfigMap"):
         reference.refuse(attribute, "GlusterFS lets nodes in by their addresses")
     at = reference.at
-    identities = await identity.served(reference.volume, "gluster", at.hosts, at.name, place.node)
+    # A path may be written in many ways.
+    name = posixpath.normpath(at.name)
+    identities = await identity.served(reference.volume, "gluster", at.hosts, name, place.node)
     return Network("gluster", at.name, at.hosts, format=reference.format, identities=identities)
