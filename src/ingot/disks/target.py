@@ -4,14 +4,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
+from ingot.api.kubevirt.traits import bus_of, copy_mode, kind_of
 from ingot.api.object import Object
 from ingot.disks.chain import add_chain, type_of
 from ingot.disks.endpoint import Block, Endpoint, File, Format, Network
 from ingot.disks.facts import Facts
 from ingot.disks.source.refusal import final
 
-KINDS = ("disk", "cdrom", "lun")
-DEFAULT_BUS = {"disk": "virtio", "cdrom": "sata", "lun": "scsi"}
+__all__ = ["Options", "bus_of", "device_names", "kind_of", "render"]
+
 # sata, scsi and usb disks share one row of names, as they do in a guest.
 _PREFIX = {"virtio": "vd", "sata": "sd", "scsi": "sd", "usb": "sd"}
 # An AHCI controller has six ports.
@@ -32,17 +33,6 @@ class Options:
     io_thread: int = 0
     queues: int = 0
     boot_order: int = 0
-
-
-def kind_of(disk: Object) -> str:
-    """disk, cdrom or lun; a disk unless told."""
-    return next((kind for kind in KINDS if kind in disk), "disk")
-
-
-def bus_of(disk: Object) -> str:
-    """The bus that the device is on, KubeVirt's default one unless told."""
-    kind = kind_of(disk)
-    return str((disk.get(kind) or {}).get("bus") or DEFAULT_BUS[kind])
 
 
 def device_names(disks: list[Object]) -> dict[str, str]:
@@ -77,6 +67,7 @@ def render(
     if endpoint is not None:
         _check_lun(disk, endpoint)
         add_chain(element, endpoint, secret_usage)
+        _add_reservations(element, disk, endpoint)
     element.append(_target(disk, device))
     _add_block_size(element, disk, options.facts)
     _add_sharing(element, disk, volume, endpoint, options)
@@ -100,7 +91,7 @@ def _driver(disk: Object, volume: Object | None, endpoint: Endpoint | None, opti
         driver.set("io", io)
     if kind_of(disk) == "disk":
         driver.set("discard", "unmap")
-    if _copy_mode(volume) == "copy-on-read":
+    if copy_mode(volume or {}) == "copy-on-read":
         driver.set("copy_on_read", "on")
     if options.io_thread:
         driver.set("iothread", str(options.io_thread))
@@ -143,6 +134,14 @@ def _check_lun(disk: Object, endpoint: Endpoint) -> None:
             f"{_described(endpoint)}; use a disk on the scsi bus instead"
         )
         raise final(disk["name"], "LunUnsupported", why)
+
+
+def _add_reservations(element: Element, disk: Object, endpoint: Endpoint) -> None:
+    """Persistent reservations of a device go through a helper that libvirt runs; an iSCSI target takes them as they
+    are."""
+    source = element.find("source")
+    if isinstance(endpoint, Block) and source is not None and (disk.get("lun") or {}).get("reservation"):
+        SubElement(source, "reservations", managed="yes")
 
 
 def _described(endpoint: Endpoint) -> str:
@@ -213,13 +212,9 @@ def _add_address(element: Element, disk: Object, bus: str, device: str) -> None:
         SubElement(element, "address", {"type": "drive", **place})
 
 
-def _copy_mode(volume: Object | None) -> str:
-    return str(((volume or {}).get("copy") or {}).get("mode") or "none")
-
-
 def _is_copy(volume: Object | None, endpoint: Endpoint | None) -> bool:
     """Whether the bytes are the machine's own, however their source is shared."""
-    return _copy_mode(volume) != "none" or (isinstance(endpoint, File) and endpoint.backing is not None)
+    return copy_mode(volume or {}) != "none" or (isinstance(endpoint, File) and endpoint.backing is not None)
 
 
 def _letters(number: int) -> str:

@@ -66,6 +66,7 @@ def test_disks_that_can_be_had(disk, volume):
             "not supported for disks on a scsi",
         ),
         ({"cdrom": {}, "dedicatedIOThread": True}, "dedicatedIOThread", "on a sata bus"),
+        ({"lun": {}, "serial": "a"}, "serial", "device's own serial number"),
         ({"serial": "a b"}, "serial", "[A-Za-z0-9_.+-]"),
         ({"io": "native", "cache": "writeback"}, "io", "needs cache none, and cache is writeback"),
         ({"shareable": True, "cache": "writethrough"}, "cache", "has cache none"),

@@ -7,6 +7,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -36,6 +37,15 @@ async def bridges(tmp_path):
     made = Bridges(tmp_path, None)
     yield made
     await made.end()
+
+
+@pytest.fixture
+def open_path():
+    """A directory that every user can pass through, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as made:
+        path = Path(made)
+        path.chmod(0o711)
+        yield path
 
 
 @pytest.fixture
@@ -255,16 +265,14 @@ async def test_a_long_directory(web, tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can start a bridge as somebody else")
-async def test_a_bridge_of_another_user(web, tmp_path):
-    for path in (tmp_path, *list(tmp_path.parents)[:2]):
-        path.chmod(0o711)
-    bridges = Bridges(tmp_path, "nobody")
+async def test_a_bridge_of_another_user(web, open_path, tmp_path):
+    bridges = Bridges(open_path, "nobody")
     nobody = pwd.getpwnam("nobody").pw_uid
     try:
         shown = await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"pass")))
-        assert owner_of(record_of(tmp_path)["pid"]) == nobody
+        assert owner_of(record_of(open_path)["pid"]) == nobody
         assert shown.socket.stat().st_uid == nobody
-        assert (tmp_path / "bridges/root/password").stat().st_uid == nobody
+        assert (open_path / "bridges/root/password").stat().st_uid == nobody
         assert await content_of(shown, tmp_path) == CONTENT
     finally:
         await bridges.end()

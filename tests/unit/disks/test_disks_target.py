@@ -207,6 +207,13 @@ def test_a_lun_is_a_device(endpoint):
     assert disk_of(ISCSI, {"lun": {}}, device="sda").get("device") == "lun"
 
 
+def test_reservations_of_a_device_go_through_a_helper():
+    lun = {"lun": {"reservation": True}}
+    assert disk_of(DEVICE, lun, device="sda").find("source/reservations").attrib == {"managed": "yes"}
+    assert disk_of(ISCSI, lun, device="sda").find("source/reservations") is None
+    assert disk_of(DEVICE, {"lun": {}}, device="sda").find("source/reservations") is None
+
+
 def test_iscsi():
     source = disk_of(ISCSI).find("source")
     assert source.attrib == {"protocol": "iscsi", "name": "iqn.2017-01.io:x/3"}
@@ -313,6 +320,7 @@ def test_libvirts_schema_knows_all_of_it(tmp_path):
         if kind != "lun" or endpoint is DEVICE or endpoint is ISCSI
     ]
     disks.append(disk_of(None, {"cdrom": {"tray": "open"}}, device="sdd"))
+    disks.append(disk_of(DEVICE, {"lun": {"reservation": True}}, device="sde"))
     disks.append(disk_of(IMAGE, {"disk": {"pciAddress": "0000:01:02.3"}}, access="write-shared"))
     domain = ElementTree.Element("domain", type="qemu")
     ElementTree.SubElement(domain, "name").text = "x"

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable, Iterator
 
-from ingot.api.kubevirt.volume_traits import copy_mode, format_of, is_read_only, takes_lun
+from ingot.api.kubevirt.traits import bus_of, copy_mode, format_of, is_read_only, kind_of, takes_lun
 from ingot.api.object import Object
 from ingot.api.status import Cause
 
-_BUS = {"disk": "virtio", "cdrom": "sata", "lun": "scsi"}
 _SERIAL = re.compile(r"[A-Za-z0-9_.+-]*")
 _PCI = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]")
 # QEMU's.
@@ -21,15 +20,6 @@ def disk_faults(disks: list[Object], volumes: list[Object], path: str) -> Iterat
         volume = by_name.get(disk["name"], {})
         for rule in _RULES:
             yield from rule(disk, volume, f"{path}[{index}]")
-
-
-def kind_of(disk: Object) -> str:
-    return next((kind for kind in _BUS if kind in disk), "disk")
-
-
-def bus_of(disk: Object) -> str:
-    kind = kind_of(disk)
-    return str((disk.get(kind) or {}).get("bus") or _BUS[kind])
 
 
 def _buses(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
@@ -60,6 +50,8 @@ def _serial(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
     serial = disk.get("serial", "")
     if not _SERIAL.fullmatch(serial):
         yield _invalid(f"{path}.serial", serial, "must be made up of the following characters [A-Za-z0-9_.+-]")
+    if serial and "lun" in disk:
+        yield _invalid(f"{path}.serial", serial, "a lun shows its device's own serial number; leave it out")
 
 
 def _caches(disk: Object, volume: Object, path: str) -> Iterator[Cause]:

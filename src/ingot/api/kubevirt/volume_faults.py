@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Iterator
 
-from ingot.api.kubevirt.volume_traits import claim_of, copy_mode, is_read_only, scheme_of
+from ingot.api.kubevirt.traits import claim_of, copy_mode, is_read_only, scheme_of
 from ingot.api.object import Object
 from ingot.api.quantity import QuantityError, exact
 from ingot.api.status import Cause

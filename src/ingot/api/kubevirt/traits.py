@@ -1,8 +1,23 @@
-"""What can be told of a volume by its object alone."""
+"""What can be told of disks and volumes by their objects alone."""
 
 from ingot.api.object import Object
 
 _FORMATTED = ("networkVolume", "iscsi", "rbd", "nbd", "gluster", "http")
+
+
+# The kinds of devices, and KubeVirt's default bus for each.
+DEFAULT_BUS = {"disk": "virtio", "cdrom": "sata", "lun": "scsi"}
+
+
+def kind_of(disk: Object) -> str:
+    """disk, cdrom or lun; a disk unless told."""
+    return next((kind for kind in DEFAULT_BUS if kind in disk), "disk")
+
+
+def bus_of(disk: Object) -> str:
+    """The bus that the device is on, the default one of its kind unless told."""
+    kind = kind_of(disk)
+    return str((disk.get(kind) or {}).get("bus") or DEFAULT_BUS[kind])
 
 
 def copy_mode(volume: Object) -> str:
