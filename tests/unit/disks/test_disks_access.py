@@ -1,4 +1,4 @@
-"""The access mode that a volume and its disk ask for. Claims themselves are tested with a server, in tests/fault."""
+"""The access mode that a volume and its disk ask for. Claims themselves are tested with a server, in tests/wire."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from ingot.disks.fault import DiskFault
 from ingot.disks.holder import LABEL, holders_of
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
-from ingot_up import IngotUp
 
 EXCLUSIVE, SHARED, READ = AccessMode.WRITE_EXCLUSIVE, AccessMode.WRITE_SHARED, AccessMode.READ_SHARED
 
@@ -28,17 +27,11 @@ def machine(name: str) -> dict[str, Any]:
     return {"metadata": {"namespace": "default", "name": name, "uid": str(uuid4())}}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with IngotUp(tmp_path_factory.mktemp("claims") / "data") as up:
-        yield up
-
-
 @pytest.fixture
-async def clients(server: IngotUp) -> AsyncIterator[list[Client]]:
+async def clients(kubeconfig: Path) -> AsyncIterator[list[Client]]:
     """As many nodes, each with a connection of its own."""
     async with AsyncExitStack() as stack:
-        yield [await stack.enter_async_context(Client.connect(load(Path(server.kubeconfig)))) for _ in range(4)]
+        yield [await stack.enter_async_context(Client.connect(load(kubeconfig))) for _ in range(4)]
 
 
 @pytest.fixture
