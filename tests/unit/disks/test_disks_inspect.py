@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingot.api.kubevirt.uri import HostPort
-from ingot.disks.endpoint import Credentials, File, Format, Network
+from ingot.disks.endpoint import Block, Credentials, File, Format, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.inspect import check_qcow2, describe, probe
 from ingot.disks.qcow2 import HEAD, MOST_BYTES, BadHeader, Header
@@ -62,6 +62,10 @@ async def test_sizes_of_files(tmp_path: Path) -> None:
     assert await probe("data", File(image, Format.QCOW2), tmp_path) == SIZE
     assert (await fault(File(tmp_path / "none"), tmp_path)).reason == "NotFound"
     assert (await fault(File(tmp_path / "raw", Format.QCOW2), tmp_path)).reason == "BadImage"
+
+
+async def test_the_size_of_a_device(tmp_path: Path, loop: tuple[Path, Path]) -> None:
+    assert await probe("data", Block(loop[1]), tmp_path) == 1 << 20
 
 
 async def test_an_export(tmp_path: Path, serve: Serve) -> None:
