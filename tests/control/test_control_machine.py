@@ -128,13 +128,17 @@ async def test_an_instance_of_somebody_else_is_left_alone(world: World) -> None:
     taken = instance("vm")
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "1", "controller": True}
     taken["metadata"]["ownerReferences"] = [owner | {"apiVersion": "example.com/v1"}]
-    await world.create(INSTANCES, taken)
-    await world.create(MACHINES, machine("vm", "Always"))
+    other = await world.create(INSTANCES, taken)
+    await world.create(MACHINES, machine("vm", "Once"))
     told = await world.until(MACHINES, "vm", lambda each: condition(each, "Failure"))
     failure = condition(told, "Failure") or {}
     assert failure["reason"] == "FailedCreate"
     assert "ConfigMap mine" in failure["message"]
     await world.heard("vm", "FailedCreate")
+
+    await world.client.delete(INSTANCES, "vm", world.namespace)
+    own = await world.successor("vm", other)
+    assert (controller_of(own) or {})["uid"] == uid_of(told)
 
 
 async def test_hardware_that_comes_from_elsewhere_is_refused(world: World) -> None:

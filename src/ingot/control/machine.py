@@ -12,7 +12,7 @@ from ingot.control.owning import adopt, is_owned, let_go, make
 from ingot.control.storage import Storage
 from ingot.control.strategy import Action, decide, outstanding
 from ingot.control.template import check_matchers, instance_of
-from ingot.control.writing import change, delete
+from ingot.control.writing import change, delete, live
 from ingot.disks.claims import claim_name
 from ingot.kube.cache import Key, key_of
 from ingot.kube.change import patch_status
@@ -72,7 +72,14 @@ class Machines:
             return None
         if not has_finalizer(machine, MACHINE_FINALIZER):
             machine = await change(self._client, MACHINES, machine, lambda each: add_finalizer(each, MACHINE_FINALIZER))
-        return await self._follow(machine, self._instances.cache.get(key))
+        return await self._follow(machine, await self._instance(machine))
+
+    async def _instance(self, machine: Object) -> Object | None:
+        """The instance of the machine's name; the server is asked where a cache that may be late has lost it."""
+        cached = self._instances.cache.get(key_of(machine))
+        if cached is None and (machine.get("status") or {}).get("created"):
+            return await live(self._client, INSTANCES, name_of(machine), namespace_of(machine))
+        return cached
 
     async def _follow(self, machine: Object, instance: Object | None) -> Result | None:
         """Take the next step that the run strategy asks for, and tell how things are."""

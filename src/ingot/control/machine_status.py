@@ -33,7 +33,7 @@ def write(machine: Object, seen: Observation, now: float) -> None:
     status["created"] = instance is not None
     status["ready"] = instance is not None and is_true(instance, "Ready")
     # A start that has not come about is still to come, also for those who start once.
-    if seen.action is not strategy.Action.START or instance is not None:
+    if seen.fault is None and (seen.action is not strategy.Action.START or instance is not None):
         status["runStrategy"] = strategy.strategy_of(machine)
     _requests(machine, seen)
     _generations(machine, instance)
