@@ -29,7 +29,7 @@ async def running(client: Client, add: Callable[[Manager], Any]) -> AsyncIterato
         await task
 
 
-async def eventually(look: Callable[[], Awaitable[T]], seconds: float = 20.0) -> T:
+async def eventually(look: Callable[[], Awaitable[T | None]], seconds: float = 20.0) -> T:
     """The first true answer of `look`; what is not there yet is no answer."""
     async with asyncio.timeout(seconds):
         while True:

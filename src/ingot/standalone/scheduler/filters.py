@@ -67,13 +67,10 @@ def lacks_resources(pod: Object, node: Object, ledger: Ledger) -> Refusal | None
     lacking = []
     if taken.get("pods", 0) + 1 > has.get("pods", _MOST_PODS):
         lacking.append("Too many pods")
-    # Where nothing fits even on an empty node, no pod that goes would help.
-    hopeless = False
     for name, asked in requests(pod).items():
         if asked and taken.get(name, 0) + asked > has.get(name, 0):
             lacking.append(f"Insufficient {name}")
-            hopeless |= asked > has.get(name, 0)
-    return Refusal(tuple(lacking), resolvable=not hopeless) if lacking else None
+    return Refusal(tuple(lacking), resolvable=True) if lacking else None
 
 
 def allocatable(node: Object) -> Amounts:
