@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from ingot.api.object import Object
 from ingot.api.resource import Resource
-from ingot.api.resources import INSTANCES, MACHINES, NODES, PODS
+from ingot.api.resources import INSTANCES, MACHINES, NODES
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import Config, Material, load
@@ -99,23 +99,12 @@ async def test_restart_needs_an_instance_and_a_strategy_that_starts_again(world:
     assert await world.refused("virtualmachines/f1/restart") == (409, _not("f1", "VM is not running: Halted"))
     uid = (await world.instance("f1", "Running"))["metadata"]["uid"]
     assert (await world.refused("virtualmachines/f1/restart", {"gracePeriodSeconds": 5}))[0] == 400
-    await world.client.create(PODS, _launcher("f1", uid))
     await world.put("virtualmachines/f1/restart", {"gracePeriodSeconds": 0})
     assert await world.requests("f1") == [{"action": "Stop", "uid": uid}, {"action": "Start"}]
-    with pytest.raises(ApiError) as caught:
-        await world.client.get(PODS, f"virt-launcher-f1-{uid[:5]}", "lab")
-    assert caught.value.code == 404
+    assert (await world.client.get(INSTANCES, "f1", "lab"))["spec"]["terminationGracePeriodSeconds"] == 0
     await world.machine("f2", runStrategy="Halted")
     why = "RunStategy Halted does not support manual restart requests"
     assert await world.refused("virtualmachines/f2/restart") == (409, _not("f2", why))
-
-
-def _launcher(name: str, uid: str) -> Object:
-    container = {"name": "compute", "image": "x"}
-    return {
-        "metadata": {"name": f"virt-launcher-{name}-{uid[:5]}", "namespace": "lab"},
-        "spec": {"containers": [container]},
-    }
 
 
 async def test_a_dry_run_changes_nothing(world: World) -> None:

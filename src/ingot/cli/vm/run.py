@@ -1,11 +1,12 @@
 """`ingot vm run`: from a disk to a running guest."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ingot.api.object import name_of
+from ingot.api.object import name_of, namespace_of
 from ingot.cli.connection import Connection, connection_options
 from ingot.cli.connection import run as in_session
 from ingot.cli.duration import timeout_option
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
     from ingot.cli.connection import Session
     from ingot.cli.vm.image import Image
 
+MEMORY = "512Mi"
+
 
 @click.command(epilog="Example: ingot vm run debian-12.raw --name web --memory 1Gi --disk empty:10Gi --console")
 @click.argument("image", required=False, metavar="[IMAGE]")
 @click.option("--filename", "-f", "file", metavar="FILE|-", help="A manifest with the machine, in place of IMAGE.")
 @click.option("--name", default="", help="Its name; without it, after the image.")
-@click.option("--memory", default="512Mi", show_default=True, metavar="SIZE", help="Memory of the guest.")
-@click.option("--cpus", default=1, show_default=True, type=click.IntRange(1, 512), help="CPUs of the guest.")
+@click.option("--memory", default="", metavar="SIZE", help=f"Memory of the guest; without it, {MEMORY}.")
+@click.option("--cpus", type=click.IntRange(1, 512), help="CPUs of the guest; without it, 1.")
 @click.option("--disk", "more", multiple=True, metavar="IMAGE", help="One more disk; may be repeated.")
 @click.option("--copy", type=click.Choice(COPY_MODES), help="Whether IMAGE itself is used, or a copy of it.")
 @click.option("--usage", default="", metavar="TYPE", help="The node's storage for the copy, if not its default one.")
@@ -43,7 +46,7 @@ def run(
     file: str | None,
     name: str,
     memory: str,
-    cpus: int,
+    cpus: int | None,
     more: tuple[str, ...],
     copy: str | None,
     usage: str,
@@ -64,8 +67,8 @@ def run(
     """
     if bool(image) == bool(file):
         raise click.UsageError("say what to run: IMAGE, or -f FILE")
-    if file and (name or more or copy or usage or kind or user_data):
-        raise click.UsageError("-f FILE says it all: --name, --disk and the like are for IMAGE")
+    if file and (name or memory or cpus or more or copy or usage or kind or user_data):
+        raise click.UsageError("-f FILE says it all: --name, --memory, --disk and the like are for IMAGE")
     images = _images(image, more, copy or "", usage, kind or "") if image else []
     seed = user_data.read_text() if user_data else ""
 
@@ -75,9 +78,11 @@ def run(
 
         if file:
             made = await _from_file(session, file)
+            session = replace(session, namespace=namespace_of(made))
         else:
             chosen = name or name_from(images[0].title)
-            made = await _create(session, Blueprint(chosen, session.namespace, images, cpus, memory, seed).manifest())
+            plan = Blueprint(chosen, session.namespace, images, cpus or 1, memory or MEMORY, seed)
+            made = await _create(session, plan.manifest())
         if output == "text":
             click.echo(f"{name_of(made)} created")
         else:
@@ -95,8 +100,6 @@ def run(
 
 
 def _images(image: str, more: tuple[str, ...], copy: str, usage: str, kind: str) -> "list[Image]":
-    from dataclasses import replace
-
     from ingot.cli.vm.image import read_image, read_wish
 
     first = read_wish(image)
@@ -146,8 +149,9 @@ async def _from_file(session: "Session", file: str) -> "Object":
     async for result in Applier(session, dry_run=False, force=False).apply(manifests):
         if result.problem:
             raise click.ClickException(f"{result.place}: {result.problem}")
-    made = in_namespace(machines[0], MACHINES, session)
-    made = (await find(session, name_of(made))).any
+    applied = in_namespace(machines[0], MACHINES, session)
+    session = replace(session, namespace=namespace_of(applied))
+    made = (await find(session, name_of(applied))).any
     if made["kind"] == "VirtualMachine":
         made = await _started(session, made)
     return made

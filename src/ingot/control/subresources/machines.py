@@ -2,9 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from ingot.api.kubevirt import names
 from ingot.api.object import Object, name_of, namespace_of, uid_of
-from ingot.api.resources import INSTANCES, MACHINES, PODS
+from ingot.api.resources import INSTANCES, MACHINES
 from ingot.api.status import ApiError, bad_request, conflict, not_found
 from ingot.control.subresources.options import RestartOptions, StartOptions, StopOptions
 from ingot.kube.client import Client
@@ -63,15 +62,14 @@ class Machines:
         await self._attempt(namespace, name, step)
 
     async def restart(self, namespace: str, name: str, options: RestartOptions) -> None:
-        stopped: list[Object] = []
-
         async def step(machine: Object, instance: Object | None) -> None:
             strategy = run_strategy(machine)
             if strategy in ("Halted", "Once"):
                 raise _conflict(name, f"RunStategy {strategy} does not support manual restart requests")
             if instance is None:
                 raise _conflict(name, f"{NOT_RUNNING}: Halted")
-            stopped[:] = [instance]
+            if seconds == 0:
+                await self._set_grace(instance, 0, dry=options.is_dry)
             await self._ask(machine, [_stop_request(instance), {"action": "Start"}], dry=options.is_dry)
 
         seconds = options.grace_period_seconds
@@ -80,8 +78,6 @@ class Machines:
         if seconds is not None and seconds < 0:
             raise bad_request("gracePeriod has to be greater or equal to 0")
         await self._attempt(namespace, name, step)
-        if seconds == 0 and not options.is_dry:
-            await self._end_launcher(stopped[0])
 
     async def _attempt(
         self, namespace: str, name: str, step: Callable[[Object, Object | None], Awaitable[None]]
@@ -137,14 +133,6 @@ class Machines:
     async def _set_grace(self, instance: Object, seconds: int, *, dry: bool) -> None:
         change = {"spec": {"terminationGracePeriodSeconds": seconds}}
         await self._client.patch(INSTANCES, name_of(instance), change, namespace_of(instance), dry_run=dry)
-
-    async def _end_launcher(self, instance: Object) -> None:
-        """Deletes the launcher with the shortest grace: the node then ends the guest at once."""
-        try:
-            await self._client.delete(PODS, names.launcher_name(instance), namespace_of(instance), grace_period=1)
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
 
 class Outdated(Exception):
