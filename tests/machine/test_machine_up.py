@@ -12,10 +12,15 @@ from typing import Any
 
 import pytest
 
+from ingot.api.resources import PODS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.host.process import Process
+from ingot.kube.client import Client
+from ingot.kube.kubeconfig import load
+from ingot.standalone.volumes.words import LOCAL_CLASS
 from ingot_up import IngotUp
 from kube.server import INGOT
-from machine.machine_support import eventually
+from machine.machine_support import a_claim, eventually
+from machine.pod_support import a_bound_pod, a_container, gone, reached
 
 NODE = "lab"
 
@@ -77,9 +82,35 @@ async def test_nobody_else_can_read_what_is_in_the_directory(whole: IngotUp) -> 
             mode = path.lstat().st_mode
             others = stat.S_IMODE(mode) & 0o077
             # Directories on the way to disks may be passed by QEMU's user, and listed by nobody.
-            if others and not (stat.S_ISDIR(mode) and others == 0o011 and root) and not stat.S_ISLNK(mode):
+            if others and not (stat.S_ISDIR(mode) and others == 0o011) and not stat.S_ISLNK(mode):
                 readable.append(f"{path}: {stat.S_IMODE(mode):o}")
     assert readable == []
+
+
+@pytest.mark.parametrize("mode", ["Filesystem", "Block"])
+async def test_a_pod_finds_its_node_and_its_claim_a_volume(whole: IngotUp, mode: str) -> None:
+    if mode == "Block" and os.geteuid() != 0:
+        pytest.skip("only root can make loop devices")
+    name = f"data-{mode.lower()}"
+    where = {"Filesystem": ("volumeMounts", "mountPath", "/v"), "Block": ("volumeDevices", "devicePath", "/dev/v")}
+    field, key, path = where[mode]
+    script = {"Filesystem": "echo kept > /v/file", "Block": "echo kept | dd of=/dev/v conv=fsync"}[mode]
+    async with Client.connect(load(whole.kubeconfig)) as client:
+        await eventually(lambda: client.get(STORAGE_CLASSES, LOCAL_CLASS))
+        await client.create(VOLUME_CLAIMS, a_claim("default", name, "8Mi", volumeMode=mode))
+        pod = a_bound_pod("default", name, a_container(script, **{field: [{"name": "v", key: path}]}))
+        del pod["spec"]["nodeName"]
+        pod["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]
+        made = await client.create(PODS, pod)
+        await reached(client, made, "Succeeded")
+        await client.delete(PODS, name, "default")
+        await gone(client, made)
+        claim = await client.get(VOLUME_CLAIMS, name, "default")
+        place = whole.directory / "volumes" / claim["spec"]["volumeName"]
+        kept = {"Filesystem": place / "file", "Block": place / "block.img"}[mode]
+        assert (await asyncio.to_thread(kept.read_bytes)).startswith(b"kept\n")
+        await client.delete(VOLUME_CLAIMS, name, "default")
+        await eventually(lambda: asyncio.to_thread(lambda: not place.exists()))
 
 
 async def test_children_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
