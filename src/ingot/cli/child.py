@@ -70,10 +70,12 @@ async def _run(kubeconfig: str, agent: str, work: Callable[["Client", asyncio.Ev
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if not Path(kubeconfig).exists():
+        raise NeedsMending(f"{kubeconfig} is not there; start the server with `ingot up`, or give another --kubeconfig")
     try:
         config = load(kubeconfig)
     except ConfigError as error:
-        raise NeedsMending(f"{error}; start the server with `ingot up`, or give --kubeconfig") from error
+        raise NeedsMending(f"{error}; put it right, or give another --kubeconfig") from error
     asyncio.get_running_loop().call_later(_SETTLED_SECONDS, _settle)
     async with Client.connect(config, user_agent=agent) as client:
         await work(client, stop)
