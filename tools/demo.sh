@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
 
 place=$(mktemp -d)
+# QEMU runs as a user of its own, who has to get to the disks.
+chmod 711 "$place"
 data=$place/data
 export KUBECONFIG=$data/kubeconfig
 watcher=
@@ -19,9 +21,9 @@ leave() {
     [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
     if [ "$code" != 0 ]; then
         printf '\ndemo: failed; the last lines of the log of the server:\n' >&2
-        tail -n 20 "$data/ingot.log" >&2 || true
+        tail -n 20 "$data"/*.log >&2 || true
     fi
-    ingot down --dir "$data" >/dev/null 2>&1 || true
+    ingot down --dir "$data" --guests >/dev/null 2>&1 || true
     rm -rf "$place"
 }
 trap leave EXIT
@@ -66,11 +68,23 @@ seen() {
     watcher=
 }
 
-chapter "A Kubernetes API on this machine"
+chapter "Everything that a machine needs, on this machine"
+PYTHONPATH=tests python -m guest.image.build >"$place/image"
+install -m 644 "$(cat "$place/image")" "$place/small-linux.img"
 step ingot up --dir "$data" --listen 127.0.0.1:0 --detach
 step ingot status --dir "$data"
 
-chapter "A golden image that keeps itself fresh, and a volume that is cloned from it"
+chapter "A virtual machine from a disk"
+step ingot vm run "$place/small-linux.img" --name web --memory 128Mi --disk empty:64Mi --wait
+step ingot vm console web --until "INGOT GUEST READY" --timeout 2m
+step ingot vm describe web
+
+chapter "It runs on, whatever becomes of those who started it"
+step kill -9 "$(sed 's/.*"pid": *\([0-9]*\).*/\1/' "$data/agent.json")" "$(cat "$data/node/libvirt/run/libvirtd.pid")"
+step ingot vm ls
+step ingot vm rm web
+
+chapter "The objects of a golden image and of a volume that is cloned from it (their controllers are still to come)"
 step cat examples/golden-image.yaml
 watch datavolumes
 step ingot apply -f examples/golden-image.yaml
@@ -91,6 +105,6 @@ step ingot get datavolumes
 step ingot delete -f examples/golden-image.yaml
 step ingot down --dir "$data"
 
-printf '\n%sThat is what works today.%s On your own: ingot up --detach, then ingot get, describe, apply, delete and wait,\n' \
+printf '\n%sThat is what works today.%s On your own: ingot up --detach, then ingot vm run DISK --console, ingot get, describe,\n' \
     "$bold" "$plain"
-printf 'or kubectl with the kubeconfig that ingot up names.\n'
+printf 'apply, delete and wait, or kubectl with the kubeconfig that ingot up names. ingot doctor tells what this machine can do.\n'

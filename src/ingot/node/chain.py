@@ -12,7 +12,7 @@ from ingot.api.object import Object, namespace_of
 from ingot.disks import bridge, copy, inspect
 from ingot.disks.access import Claims, wanted
 from ingot.disks.credentials import secret_usage
-from ingot.disks.endpoint import Endpoint, File, Format, Network
+from ingot.disks.endpoint import Endpoint, File, Network
 from ingot.disks.facts import Facts, look
 from ingot.disks.fault import DiskFault
 from ingot.disks.place import Place
@@ -128,15 +128,13 @@ class Chains:
         site = self._site
         place = Place(namespace_of(instance), site.node, record.pod_uid, site.kubelet, record.directory)
         source = await resolve(volume, instance, place, self._client)
-        if source.identities:
-            await self._claims.claim(instance, name, source.identities, wanted(volume, disk))
-        await self._tell_secret(record, name, source)
         if isinstance(source, Network) and bridge.needed(source):
             source = await self._bridges(record).ensure(name, source)
         if source.identities:
+            # First the look, which proves that we are let in: nobody holds what he could not open.
             await inspect.probe(name, source, record.directory)
-        if source.format is Format.QCOW2 and source.identities:
-            await inspect.check_qcow2(name, source, record.directory)
+            await self._claims.claim(instance, name, source.identities, wanted(volume, disk))
+        await self._tell_secret(record, name, source)
         mode = copy_mode(volume)
         if mode == "none":
             return source
