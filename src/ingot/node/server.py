@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from aiohttp import WSCloseCode, web
 
+from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.status import ApiError, bad_request, internal
 from ingot.host import sockets
 from ingot.kube.tunnel import hang_up
@@ -18,8 +19,6 @@ from ingot.node.guests import Guests
 log = logging.getLogger(__name__)
 
 PREFIX = "/v1/namespaces/{namespace}/virtualmachineinstances/{name}"
-# What KubeVirt's clients call a stream of plain bytes.
-PLAIN = "plain.kubevirt.io"
 # A keystroke is a byte; what is pasted comes in messages of some kilobytes.
 MAX_MESSAGE = 1 << 20
 SHUTDOWN_SECONDS = 1.0

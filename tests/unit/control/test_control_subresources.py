@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.api.resources import INSTANCES, MACHINES, NODES

@@ -10,10 +10,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.status import ApiError, not_found
 from ingot.host import sockets
 from ingot.host.sockets import short
-from ingot.node.server import PLAIN, AgentServer
+from ingot.node.server import AgentServer
 
 UPGRADE = {
     "Connection": "Upgrade",

@@ -5,6 +5,8 @@ from ingot.api.object import Object
 GROUP = "subresources.kubevirt.io"
 # The preferred one first.
 VERSIONS = ("v1", "v1alpha3")
+# What clients call a WebSocket of plain bytes, such as a console.
+PLAIN = "plain.kubevirt.io"
 
 # What can be asked of each resource, and RBAC's verb for it.
 ACTS: dict[str, dict[str, str]] = {

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from ingot.api.kubevirt.subresources import GROUP, VERSIONS
 from ingot.api.object import Object
@@ -41,8 +42,6 @@ _CURES = (
 async def act(session: "Session", resource: Resource, name: str, word: str, body: Object) -> None:
     """Asks for one act. Raises ClickException with what is wrong and what to do."""
     path = resource.path(session.namespace, name, word)
-    import msgspec
-
     try:
         await session.client.transport.request("PUT", path, body=msgspec.json.encode(body))
     except ApiError as error:

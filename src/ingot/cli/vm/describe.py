@@ -80,7 +80,7 @@ def _facts(found: "Found") -> dict[str, str]:
         "Created": moment(found.any["metadata"].get("creationTimestamp")),
         "State": state if detail in ("", state) else f"{state}, instance {detail}",
         "Node": found.status.get("nodeName", ""),
-        "Runs": str(spec.get("runStrategy") or {True: "Always", False: "Halted"}.get(spec.get("running"), "")),
+        "Strategy": str(spec.get("runStrategy") or {True: "Always", False: "Halted"}.get(spec.get("running"), "")),
         "Guest": f"{cpus} CPU{'s' if cpus > 1 else ''}, {_memory(domain, requests)} memory",
         "System": (found.status.get("guestOSInfo") or {}).get("prettyName", ""),
         "Addresses": ", ".join(addresses),

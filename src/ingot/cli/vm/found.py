@@ -1,11 +1,13 @@
 """Machines as people think of them: a VirtualMachine, its instance, or an instance that nobody owns."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.resource import Resource
 from ingot.api.resources import INSTANCES, MACHINES
 from ingot.api.status import ApiError
 
@@ -47,7 +49,7 @@ class Found:
         return status
 
     @property
-    def disks(self) -> list[Any]:
+    def disks(self) -> list[Object]:
         return list(self.spec["domain"].get("devices", {}).get("disks") or [])
 
 
@@ -70,7 +72,7 @@ async def find_all(session: "Session") -> list[Found]:
     return [Found(machines.get(key), instances.get(key)) for key in sorted(machines.keys() | instances.keys())]
 
 
-async def _get(session: "Session", name: str, resource: Any) -> Object | None:
+async def _get(session: "Session", name: str, resource: Resource) -> Object | None:
     try:
         return await session.client.get(resource, name, session.namespace)
     except ApiError as error:
@@ -79,7 +81,7 @@ async def _get(session: "Session", name: str, resource: Any) -> Object | None:
         return None
 
 
-async def _all(session: "Session", resource: Any) -> Any:
+async def _all(session: "Session", resource: Resource) -> AsyncIterator[Object]:
     async for page in session.client.pages(resource, session.scope):
         for item in page["items"]:
             yield item

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from aiohttp import ClientWebSocketResponse, WSMsgType
 
+from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.status import ApiError
 from ingot.cli.vm import terminal
 from ingot.cli.vm.acts import INSTANCES, refusal
@@ -15,7 +16,9 @@ from ingot.cli.vm.acts import INSTANCES, refusal
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
 
-PLAIN = "plain.kubevirt.io"
+# What a node says when a guest ends, which is no failure.
+HUNG_UP = "the guest has hung up"
+BROKEN_OFF = "the connection broke off; the guest may still run, so connect again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ async def talk(session: "Session", name: str, ending: Ending) -> int:
             said = await _Talk(socket, ending, interactive).run()
     if said:
         click.echo(f"{name}: {said}", err=True)
-    return 1 if said and said != _HUNG_UP else 0
+    return 1 if said and (ending.until or said != HUNG_UP) else 0
 
 
 async def open_stream(session: "Session", name: str, word: str) -> ClientWebSocketResponse:
@@ -50,9 +53,6 @@ async def open_stream(session: "Session", name: str, word: str) -> ClientWebSock
         return await session.client.transport.websocket(path, protocols=(PLAIN,))
     except ApiError as error:
         raise refusal(name, session.namespace, f"open its {word}", error) from error
-
-
-_HUNG_UP = "the guest has hung up"
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class _Talk:
                 if self._is_said(message.data):
                     return ""
             elif message.type is not WSMsgType.TEXT:
-                return message.extra or _HUNG_UP if message.type is WSMsgType.CLOSE else "the connection broke off"
+                return (message.type is WSMsgType.CLOSE and message.extra) or BROKEN_OFF
 
     def _is_said(self, chunk: bytes) -> bool:
         wanted = self.ending.until
