@@ -18,6 +18,7 @@ from ingot.standalone.children import NEEDS_MENDING, die_with_parent
 
 if TYPE_CHECKING:
     from ingot.kube.client import Client
+    from ingot.kube.kubeconfig import Config
 
 # A process that is being killed keeps its lock for a moment.
 _PATIENCE = 5.0
@@ -57,25 +58,19 @@ def run_child(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     descriptor = _only(directory, name)
     try:
+        config = _load(Path(kubeconfig) if kubeconfig else directory / "kubeconfig")
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(kubeconfig or str(directory / "kubeconfig"), f"ingot-{name}", work))
+            runner.run(_run(config, f"ingot-{name}", work))
     finally:
         os.close(descriptor)
 
 
-async def _run(kubeconfig: str, agent: str, work: Callable[["Client", asyncio.Event], Awaitable[None]]) -> None:
+async def _run(config: "Config", agent: str, work: Callable[["Client", asyncio.Event], Awaitable[None]]) -> None:
     from ingot.kube.client import Client
-    from ingot.kube.kubeconfig import ConfigError, load
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    if not Path(kubeconfig).exists():
-        raise NeedsMending(f"{kubeconfig} is not there; start the server with `ingot up`, or give another --kubeconfig")
-    try:
-        config = load(kubeconfig)
-    except ConfigError as error:
-        raise NeedsMending(f"{error}; put it right, or give another --kubeconfig") from error
     asyncio.get_running_loop().call_later(_SETTLED_SECONDS, _settle)
     async with Client.connect(config, user_agent=agent) as client:
         await work(client, stop)
@@ -85,6 +80,17 @@ def _settle() -> None:
     """What a start leaves in memory stays: the collector need not look at it again."""
     gc.collect()
     gc.freeze()
+
+
+def _load(kubeconfig: Path) -> "Config":
+    from ingot.kube.kubeconfig import ConfigError, load
+
+    if not kubeconfig.exists():
+        raise NeedsMending(f"{kubeconfig} is not there; start the server with `ingot up`, or give another --kubeconfig")
+    try:
+        return load(kubeconfig)
+    except ConfigError as error:
+        raise NeedsMending(f"{error}; put it right, or give another --kubeconfig") from error
 
 
 def _only(directory: Path, name: str) -> int:
