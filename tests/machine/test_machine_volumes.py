@@ -1,8 +1,9 @@
 """Claims get volumes, on a real API server and in a real directory."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 from ingot.standalone.scheduler.scheduler import Scheduler
-from ingot.standalone.volumes import clone, loop, source
+from ingot.standalone.volumes import clone, copying, loop, source
 from ingot.standalone.volumes.binder import Binder
 from ingot.standalone.volumes.local import LocalVolumes, Record
 from ingot.standalone.volumes.provisioner import Provisioner
@@ -267,6 +268,64 @@ async def test_a_copy_waits_until_its_original_is_quiet(
     bound = await in_phase(client, namespace, "copy")
     volume = await client.get(VOLUMES, bound["spec"]["volumeName"])
     assert read(Path(volume["spec"]["local"]["path"]) / "disk.img") == b"guest data"
+
+
+@pytest.fixture
+def slow_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Copies that wait after their first chunk until the event is set."""
+    go_on, real = Event(), os.copy_file_range
+
+    def halting(source: int, target: int, count: int, *offsets: int) -> int:
+        if offsets[0]:
+            go_on.wait(20)
+        return real(source, target, min(count, 4096), *offsets)
+
+    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    monkeypatch.setattr(clone.os, "copy_file_range", halting)
+    monkeypatch.setattr(copying, "_SHOWN_SECONDS", 0.02)
+    yield go_on
+    go_on.set()
+
+
+async def begin_copy(client: Client, namespace: str) -> Object:
+    """A copy that has begun, and shows how far it is."""
+    disk = await used(client, namespace, "disk")
+    write(disk["path"] / "disk.img", b"x" * 3 * 4096)
+    await release(client, namespace, "disk")
+    await client.create(VOLUME_CLAIMS, a_claim(namespace, "copy", **copy_of("disk")))
+    await client.create(PODS, a_pod(namespace, "user-of-copy", ("copy",)))
+
+    async def shown() -> Object | None:
+        claim = await client.get(VOLUME_CLAIMS, "copy", namespace)
+        progress = claim["metadata"].get("annotations", {}).get("ingot.io/clone-progress")
+        return claim if progress == "4096/12288" else None
+
+    return await eventually(shown)
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_copy_shows_how_far_it_is(client: Client, namespace: str, slow_copies: Event) -> None:
+    await begin_copy(client, namespace)
+    slow_copies.set()
+    claim = await in_phase(client, namespace, "copy")
+    assert "ingot.io/clone-progress" not in claim["metadata"]["annotations"]
+    volume = await client.get(VOLUMES, claim["spec"]["volumeName"])
+    assert read(Path(volume["spec"]["local"]["path"]) / "disk.img") == b"x" * 3 * 4096
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_copy_for_a_claim_that_is_gone_is_called_off(
+    client: Client, namespace: str, slow_copies: Event, directory: Path
+) -> None:
+    claim = await begin_copy(client, namespace)
+    await client.delete(PODS, "user-of-copy", namespace, grace_period=0)
+    await client.delete(VOLUME_CLAIMS, "copy", namespace)
+    slow_copies.set()
+
+    async def swept() -> bool:
+        return not [name for name in left_in(directory) if claim["metadata"]["uid"] in name]
+
+    await eventually(swept)
 
 
 @pytest.mark.usefixtures("machine")

@@ -5,7 +5,6 @@ required affinity and anti-affinity between pods, and volumes. Not honoured: top
 affinity between pods, dynamic resource claims, and priorities, which would put other pods off a node.
 """
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -25,8 +24,6 @@ from ingot.standalone.scheduler.neighbours import Neighbours, wants_neighbours
 from ingot.standalone.scheduler.refusal import Refusal, Unschedulable, on_each_node
 from ingot.standalone.scheduler.scores import best
 from ingot.standalone.scheduler.storage import Behind, Claims, Storage
-
-log = logging.getLogger(__name__)
 
 NAME = "default-scheduler"
 # A pod that fits nowhere is looked at again when something changes, but not more often than this.

@@ -63,7 +63,9 @@ class LocalVolumes:
         return self.directory / name / _DEVICE if block else self.directory / name
 
     def names(self) -> list[str]:
-        """The volumes there are records of."""
+        """The volumes there are records of; none where no volume was ever made."""
+        if not self._records.is_dir():
+            return []
         return sorted(path.name for path in self._records.iterdir() if not path.name.startswith("."))
 
     def record(self, name: str) -> Record | None:
@@ -135,6 +137,13 @@ class LocalVolumes:
         scratch.symlink_to(device)
         scratch.rename(link)
         sync_directory(link.parent)
+
+    def detach_all(self) -> None:
+        """Let go of all devices: for a machine that is taken down. A device that is in use goes when it is closed."""
+        for name in self.names():
+            record = self.record(name)
+            if record is not None and record.block:
+                loop.detach(self.directory / name / _IMAGE)
 
     def grow(self, name: str, block: bool, size: int) -> None:
         """Make the volume at least that large. A Filesystem volume has no size of its own."""

@@ -53,6 +53,12 @@ def test_a_volume_is_an_empty_directory_that_others_may_pass(local: LocalVolumes
     assert local.names() == ["v"]
 
 
+def test_a_directory_in_which_nothing_was_made_has_no_volumes(tmp_path: Path) -> None:
+    local = LocalVolumes(tmp_path / "absent")
+    assert local.names() == []
+    local.detach_all()
+
+
 def test_nothing_is_seen_before_it_is_published(local: LocalVolumes) -> None:
     local.fill(record("v"), 1, "", Progress())
     assert not local.has("v")
@@ -178,7 +184,7 @@ def test_a_device_that_was_lost_comes_back_and_none_is_attached_twice(local: Loc
         device.unlink()
         local.attach("v")
         assert device.resolve() == before
-        loop.detach(image)
+        local.detach_all()
         assert loop.attached(image) is None
         local.attach("v")
         assert loop.attached(image) == device.readlink()
