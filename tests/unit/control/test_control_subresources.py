@@ -16,7 +16,6 @@ from ingot.api.resources import INSTANCES, MACHINES, NODES
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import Config, Material, load
-from ingot.node.server import PLAIN
 from ingot.standalone.server import Server
 from unit.control.machine_world import ROOT, World, running
 
