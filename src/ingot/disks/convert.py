@@ -2,23 +2,28 @@
 
 import asyncio
 import contextlib
+import ctypes
+import os
 import re
+import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from ingot.host.command import CommandFailed
 
 _PERCENT = re.compile(rb"\((\d+(?:\.\d+)?)/100%\)")
-# A copy that nobody waits for any more must not go on writing: it is killed with the process that started it.
-_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+# <linux/prctl.h>
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -> None:
     """Runs `qemu-img convert` with these arguments and tells how much is done, from 0 to 1.
 
-    It is killed when the caller is cancelled. Raises CommandFailed.
+    It is killed when the caller is cancelled, and when this process ends: a copy that nobody waits for must not go on
+    writing. Raises CommandFailed.
     """
     process = await asyncio.create_subprocess_exec(
-        *_WITH_US,
         "qemu-img",
         "convert",
         "-p",
@@ -26,6 +31,7 @@ async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        preexec_fn=partial(_end_with, os.getpid()),
     )
     try:
         assert process.stdout is not None
@@ -39,6 +45,13 @@ async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -
             await process.wait()
     if code:
         raise CommandFailed("qemu-img", code, said.decode(errors="replace"))
+
+
+def _end_with(parent: int) -> None:
+    """In the forked child: is killed when its parent ends, which it may have done already."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 async def _follow(output: asyncio.StreamReader, progress: Callable[[float], None]) -> None:

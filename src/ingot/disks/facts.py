@@ -11,6 +11,7 @@ from ingot.disks.endpoint import Block, Endpoint, File
 # <linux/fs.h>: the logical and the physical block size of a device.
 _BLKSSZGET = 0x1268
 _BLKPBSZGET = 0x127B
+_MOST_SENSIBLE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ def look(endpoint: Endpoint) -> Facts:
     match endpoint:
         case File():
             below = look(endpoint.backing) if endpoint.backing is not None else Facts()
-            size = os.statvfs(endpoint.path).f_bsize
+            # What a filesystem likes best may be a megabyte (NFS), which no guest could address.
+            size = min(os.statvfs(endpoint.path).f_bsize, _MOST_SENSIBLE)
             return Facts(below.direct and _opens_directly(endpoint.path), size, size)
         case Block():
             return Facts(True, *_device_sizes(endpoint.path))

@@ -167,6 +167,12 @@ def _add_block_size(element: Element, disk: Object, facts: Facts) -> None:
     match = asked.get("matchVolume")
     if match is not None and match.get("enabled", True):
         logical, physical = facts.logical, facts.physical
+        if not logical:
+            why = (
+                f"disk {disk['name']!r} is to have its volume's block size (blockSize.matchVolume), which a server "
+                "does not tell; set blockSize.custom instead"
+            )
+            raise final(disk["name"], "BlockSizeUnknown", why)
     if logical or physical:
         sizes = {"logical_block_size": logical or physical, "physical_block_size": physical or logical}
         SubElement(element, "blockio", {key: str(size) for key, size in sizes.items()})

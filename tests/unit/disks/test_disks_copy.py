@@ -1,10 +1,13 @@
 """Copies, made with the real qemu-img."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from ingot.disks.copy import copy, discard
 from ingot.disks.endpoint import Credentials, File, Format, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.imageopts import address, image, options_of
+from ingot.host.process import Process
 
 MIB = 1 << 20
 NAME = "u1-root"
@@ -71,6 +75,44 @@ def export(source, tmp_path):
     server.wait()
 
 
+@pytest.fixture
+def slow_export(tmp_path):
+    """An NBD server that takes a minute for a read."""
+    socket = tmp_path / "slow.sock"
+    server = subprocess.Popen(["nbdkit", "-f", "-U", socket, "--filter=delay", "pattern", "1M", "rdelay=60"])
+    while not socket.exists():
+        assert server.poll() is None
+        time.sleep(0.01)
+    yield Network("nbd", "", socket=socket)
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture
+def reflinks(tmp_path):
+    """A directory on a filesystem that can share blocks."""
+    if os.getuid() != 0 or shutil.which("mkfs.xfs") is None:
+        pytest.skip("root and mkfs.xfs (xfsprogs) are needed for a filesystem that can share blocks")
+    image, mount = tmp_path / "xfs.img", tmp_path / "xfs"
+    with image.open("wb") as file:
+        file.truncate(320 * MIB)
+    mount.mkdir()
+    subprocess.check_call(["mkfs.xfs", "-q", image])
+    subprocess.check_call(["mount", "-o", "loop", image, mount])
+    yield mount
+    subprocess.check_call(["umount", mount])
+
+
+def copier_of(path):
+    """Waits for the process that has this file as its last argument."""
+    while True:
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (entry / "cmdline").read_bytes().endswith(f"\0{path}\0".encode()):
+                    return Process.of(int(entry.name))
+        time.sleep(0.01)
+
+
 def info(path):
     return json.loads(subprocess.check_output(["qemu-img", "info", "-U", "--output", "json", path]))
 
@@ -103,6 +145,15 @@ async def test_a_clone_is_the_source_and_its_holes_are_holes(source, pool):
     assert heard[-1] == (8 * MIB, 8 * MIB)
     assert clone.path.stat().st_mode & 0o777 == 0o600
     assert names(pool) == ["u1-root.img"]
+
+
+async def test_a_clone_shares_blocks_where_it_can(source, reflinks):
+    moved = File(reflinks / "source.img")
+    moved.path.write_bytes(os.urandom(4 * MIB))
+    before = shutil.disk_usage(reflinks).free
+    clone = await copy("root", "clone", moved, reflinks, NAME, reflinks, lambda *_: None)
+    assert clone.path.read_bytes() == moved.path.read_bytes()
+    assert before - shutil.disk_usage(reflinks).free < MIB
 
 
 async def test_a_clone_of_a_qcow2_is_raw(source, packed, pool):
@@ -144,6 +195,29 @@ async def test_a_cancelled_copy_leaves_nothing(source, pool):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert names(pool) == []
+
+
+SLOW = """
+import asyncio, sys
+from pathlib import Path
+from ingot.disks.copy import copy
+from ingot.disks.endpoint import Network
+socket, pool = map(Path, sys.argv[1:])
+asyncio.run(copy("root", "clone", Network("nbd", "", socket=socket), pool, "u1-root", pool.parent, lambda *_: None))
+"""
+
+
+async def test_a_copy_ends_with_its_maker(slow_export, source, pool):
+    """A copy whose maker is killed stops writing; the next one begins anew."""
+    partial = pool / ".u1-root.img.partial"
+    maker = await asyncio.create_subprocess_exec(sys.executable, "-c", SLOW, slow_export.socket, pool)
+    copier = await asyncio.to_thread(copier_of, partial)
+    maker.kill()
+    await maker.wait()
+    assert await copier.ended(5)
+    assert names(pool) == [partial.name]
+    await made(source, pool, "clone")
+    assert names(pool) == ["u1-root.img"]
 
 
 async def test_discarding_takes_all_of_one_machine(source, pool):

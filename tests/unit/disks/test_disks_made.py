@@ -123,6 +123,14 @@ async def test_images_are_the_same_for_the_same_files(place):
     assert len(images) == 1
 
 
+async def test_what_a_killed_maker_left_is_taken_away(place):
+    left = place.private / "made/.disk.iso/tree"
+    left.mkdir(parents=True)
+    (left / "user-data").write_text("secret")
+    await made(place, cloudInitNoCloud={"userData": "x"})
+    assert [entry.name for entry in (place.private / "made").iterdir()] == ["disk.iso"]
+
+
 async def test_an_image_is_left_alone(place):
     file = await made(place, cloudInitNoCloud={"userData": "x"})
     before = file.path.stat().st_ino

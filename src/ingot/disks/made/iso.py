@@ -1,11 +1,10 @@
 """Small ISO images out of files in memory."""
 
 import os
-import tempfile
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from ingot.disks.fault import DiskFault
 from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, run
 from ingot.host.files import sync_directory
@@ -16,19 +15,21 @@ _EPOCH = "0"
 
 async def write_iso(volume: str, path: Path, label: str, files: Mapping[str, bytes]) -> None:
     """Makes the image, whole or not at all, for us alone. Names in `files` may have directories. Raises DiskFault."""
-    with tempfile.TemporaryDirectory(prefix=".made-", dir=path.parent) as made:
-        scratch = Path(made)
-        tree, image = scratch / "tree", scratch / "image"
-        try:
-            _fill(tree, files)
-            image.touch(0o600)
-            options = ["-quiet", "-volid", label, "-joliet", "-joliet-long", "-rational-rock"]
-            environment = {**os.environ, "SOURCE_DATE_EPOCH": _EPOCH}
-            command = ["xorriso", "-as", "mkisofs", *options, "-o", str(image), str(tree)]
-            await run(command, environment=environment)
-            _publish(image, path)
-        except (CommandFailed, OSError) as error:
-            raise _fault(volume, path, error) from error
+    scratch = path.with_name(f".{path.name}")
+    tree, image = scratch / "tree", scratch / "image"
+    try:
+        # One that was left here by a maker that was killed may hold secrets, too.
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(mode=0o700)
+        _fill(tree, files)
+        options = ["-quiet", "-volid", label, "-joliet", "-joliet-long", "-rational-rock"]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": _EPOCH}
+        await run(["xorriso", "-as", "mkisofs", *options, "-o", str(image), str(tree)], environment=environment)
+        _publish(image, path)
+    except (CommandFailed, OSError) as error:
+        raise refusal(volume, "DiskNotMade", f"a disk cannot be made in {path.parent}: {error}") from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _fill(tree: Path, files: Mapping[str, bytes]) -> None:
@@ -50,7 +51,3 @@ def _publish(image: Path, path: Path) -> None:
         os.close(descriptor)
     image.replace(path)
     sync_directory(path.parent)
-
-
-def _fault(volume: str, path: Path, error: Exception) -> DiskFault:
-    return refusal(volume, "DiskNotMade", f"a disk cannot be made in {path.parent}: {error}")
