@@ -136,6 +136,22 @@ async def test_a_deleted_claim_takes_its_files_along(client: Client, namespace: 
 
 
 @pytest.mark.usefixtures("machine")
+async def test_a_volume_that_a_claim_has_keeps_its_files_whatever_its_phase_says(
+    client: Client, namespace: str
+) -> None:
+    disk = await used(client, namespace, "disk")
+    name = disk["spec"]["volumeName"]
+    await client.patch(VOLUMES, name, {"status": {"phase": "Released"}}, subresource="status")
+    volume = await volume_in_phase(client, name, "Bound")
+    assert is_directory(disk["path"])
+    await client.delete(VOLUMES, name)
+    # Nobody waits for what does not happen: the claim that comes next shows that this one was looked at.
+    await used(client, namespace, "next")
+    assert is_directory(disk["path"])
+    assert (await client.get(VOLUMES, name))["metadata"]["uid"] == volume["metadata"]["uid"]
+
+
+@pytest.mark.usefixtures("machine")
 async def test_a_retained_volume_keeps_its_files(client: Client, namespace: str, directory: Path) -> None:
     disk = await used(client, namespace, "disk")
     name = disk["spec"]["volumeName"]

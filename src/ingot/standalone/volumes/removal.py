@@ -26,35 +26,41 @@ class Removal:
 
     async def is_done(self, volume: Object) -> bool:
         """Delete the volume if it is to go; whether it is."""
-        policy = volume["spec"].get("persistentVolumeReclaimPolicy")
-        released = phase_of(volume) == "Released" and policy == "Delete"
+        deletes = volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
+        released = phase_of(volume) == "Released" and deletes
         if not released and not (is_deleting(volume) and phase_of(volume) != "Bound"):
             return False
         name = name_of(volume)
-        record = await asyncio.to_thread(self._local.record, name)
-        if policy != "Delete":
+        if not deletes:
             await asyncio.to_thread(self._local.retain, name)
-        elif record is not None and not await self._is_emptied(volume, record):
+            await self._let_go(volume)
             return True
+        record = await asyncio.to_thread(self._local.record, name)
+        if record is not None:
+            if why := await self._why_kept(volume, record):
+                self._events.record(volume, "VolumeFailedDelete", why, "Warning")
+                return True
+            await self._empty(volume)
         await self._let_go(volume)
-        if policy == "Delete":
-            await asyncio.to_thread(self._local.forget, name)
+        await asyncio.to_thread(self._local.forget, name)
         return True
 
-    async def _is_emptied(self, volume: Object, record: Record) -> bool:
-        """Delete the files of the volume; whether they were its own, and could be deleted."""
+    async def _why_kept(self, volume: Object, record: Record) -> str:
+        """Why the files must stay although the object is to go, "" if they need not. The server is asked last."""
+        whose = f"{record.namespace}/{record.claim}"
         if (volume["spec"].get("claimRef") or {}).get("uid") != record.claim_uid:
-            why = (
-                f"the files of {record.name} were made for another claim, {record.namespace}/{record.claim}: they stay"
-            )
-            self._events.record(volume, "VolumeFailedDelete", why, "Warning")
-            return False
+            return f"the files were made for another claim, {whose}: they stay until somebody deletes them by hand"
+        claim = await self._claim(record)
+        if claim is not None and claim["spec"].get("volumeName") == record.name:
+            return f"claim {whose} still has the volume: it stays until the claim is deleted"
+        return ""
+
+    async def _empty(self, volume: Object) -> None:
         try:
-            await asyncio.to_thread(self._local.remove, record.name, is_block(volume))
+            await asyncio.to_thread(self._local.remove, name_of(volume), is_block(volume))
         except OSError as error:
             self._events.record(volume, "VolumeFailedDelete", f"{error.filename}: {error.strerror}", "Warning")
             raise
-        return True
 
     async def _let_go(self, volume: Object) -> None:
         """Delete the object. It has gone already if somebody else did so."""
@@ -84,7 +90,10 @@ class Removal:
         if record.cluster != cluster:
             log.warning("%s: the volume belongs to another API server's claim and stays", self._local.directory / name)
             return
-        if await self._is_volume(name) or await self._is_claim(record):
+        claim = await self._claim(record)
+        if claim is not None and claim["spec"].get("volumeName") in (None, "", name):
+            return
+        if await self._is_volume(name):
             return
         await asyncio.to_thread(self._local.remove, name, record.block)
         await asyncio.to_thread(self._local.forget, name)
@@ -98,12 +107,12 @@ class Removal:
             return False
         return True
 
-    async def _is_claim(self, record: Record) -> bool:
-        """Whether the claim is there and has no other volume."""
+    async def _claim(self, record: Record) -> Object | None:
+        """The very claim that the volume was made for, as the server has it."""
         try:
             claim = await self._client.get(VOLUME_CLAIMS, record.claim, record.namespace)
         except ApiError as error:
             if error.code != 404:
                 raise
-            return False
-        return uid_of(claim) == record.claim_uid and claim["spec"].get("volumeName") in (None, "", record.name)
+            return None
+        return claim if uid_of(claim) == record.claim_uid else None
