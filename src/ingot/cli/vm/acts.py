@@ -76,7 +76,7 @@ def refusal(name: str, namespace: str, word: str, error: ApiError) -> click.Clic
     for said, cure in _CURES:
         if said in error.message:
             return click.ClickException(f"{head}\n{cure.format(name=name)}")
-    if error.code >= 500 or error.reason == "Forbidden":
+    if (error.code >= 500 and error.reason != "ServiceUnavailable") or error.reason == "Forbidden":
         from ingot.cli.failure import cure as general
 
         return click.ClickException("\n".join(filter(None, (head, general(error)))))
