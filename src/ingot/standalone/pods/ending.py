@@ -49,6 +49,7 @@ class Ending:
     async def release(self, uid: str) -> None:
         """Takes away the volumes of a pod whose containers have ended, and with them its secrets."""
         path = PodDirectory(self._root, uid).path
+        await self._forget(uid)
         for part in _VOLUMES:
             if (path / part).exists():
                 await unmount_below(path / part)
@@ -57,19 +58,19 @@ class Ending:
     async def remove(self, uid: str) -> None:
         """Removes everything of a pod whose containers have ended."""
         place = PodDirectory(self._root, uid)
-        if not place.path.exists():
-            return
-        await self._forget(uid)
-        await self.release(uid)
-        await asyncio.to_thread(place.remove)
+        if place.path.exists():
+            await self.release(uid)
+            await asyncio.to_thread(place.remove)
 
     async def _forget(self, uid: str) -> None:
         """Ends what podman may still run: a container lives on when its attempt's shell was killed."""
         containers = PodDirectory(self._root, uid).path / "containers"
         for name in containers.iterdir() if containers.exists() else ():
             for attempt in attempts(name):
-                if (attempt.directory / oci.MARK).exists():
+                mark = attempt.directory / oci.MARK
+                if mark.exists():
                     await oci.remove(container_name(uid, name.name, attempt))
+                    mark.unlink()
 
 
 def _signal(alive: Iterable[Attempt], number: int) -> None:

@@ -1,9 +1,9 @@
 """This machine as a Node: registered once, heard of every ten seconds, written only when it changes."""
 
-import asyncio
 import logging
 import os
 import platform
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class Node:
             await self._clock.sleep(pause)
 
     async def _beat(self) -> None:
-        status = await asyncio.to_thread(describe, self._directory)
+        status = describe(self._directory)
         if status != self._written or self._clock.monotonic() >= self._due:
             await self._write(status)
             self._written = status
@@ -141,6 +141,7 @@ def describe(directory: Path) -> Object:
     return {"capacity": capacity, "allocatable": dict(capacity), "nodeInfo": _information()}
 
 
+@cache
 def _information() -> Object:
     machine = platform.machine()
     identity = _line(Path("/etc/machine-id"))

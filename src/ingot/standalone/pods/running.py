@@ -1,10 +1,12 @@
 """Bringing one pod from bound to running, and keeping it so."""
 
+import errno
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingot.api.object import Object, uid_of
+from ingot.host.command import CommandFailed
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.events import Recorder
@@ -69,8 +71,11 @@ class Running:
         known = memory.volumes
         if known is None or (known.renewal and time.monotonic() >= known.renewal):
             place = PodDirectory(self._root, uid_of(pod))
-            place.make(place.path)
-            memory.volumes = await prepare(self._client, pod, place)
+            try:
+                place.make(place.path)
+                memory.volumes = await prepare(self._client, pod, place)
+            except OSError as error:
+                raise _on_disk(error) from error
 
     async def _start_due(
         self, pod: Object, memory: Memory, views: list[View], turn: range
@@ -102,20 +107,27 @@ class Running:
 
     async def _start(self, pod: Object, view: View, memory: Memory) -> PodFault | None:
         """Starts the next attempt of a container; why it could not be, if so."""
-        place = PodDirectory(self._root, uid_of(pod))
-        directory = place.container(view.name)
-        place.make(directory)
         try:
-            if view.attempt is not None:
-                await self.containers.clear(pod, view.container, view.attempt)
-            attempt = following(directory, view.attempt, view.well)
-            places = memory.volumes.places if memory.volumes else {}
-            await self.containers.start(pod, view.container, places, attempt)
+            await self._follow(pod, view, memory.volumes.places if memory.volumes else {})
         except PodFault as fault:
             self._events.record(pod, fault.reason, f"container {view.name}: {fault.message}", "Warning")
             return fault
         memory.faults.pop(view.name, None)
         return None
+
+    async def _follow(self, pod: Object, view: View, places: dict[str, Path]) -> None:
+        place = PodDirectory(self._root, uid_of(pod))
+        directory = place.container(view.name)
+        try:
+            place.make(directory)
+            if view.attempt is not None:
+                await self.containers.clear(pod, view.container, view.attempt)
+            attempt = following(directory, view.attempt, view.well)
+            await self.containers.start(pod, view.container, places, attempt)
+        except CommandFailed as error:
+            raise PodFault("RunContainerError", f"{error}; tried again") from error
+        except OSError as error:
+            raise _on_disk(error) from error
 
     def _backing_off(self, pod: Object, view: View) -> PodFault:
         why = f"container {view.name} ended with exit code {view.code}; started again {view.backoff:.0f} s after that"
@@ -125,3 +137,8 @@ class Running:
     def _pause(self, memory: Memory, what: str) -> float:
         memory.faults[what] = memory.faults.get(what, 0) + 1
         return min(FIRST_PAUSE * 2.0 ** (memory.faults[what] - 1), LONGEST_PAUSE)
+
+
+def _on_disk(error: OSError) -> PodFault:
+    cure = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "put that right"
+    return PodFault("FailedMount", f"{error.filename or 'a file'}: {error.strerror}; {cure}, it is tried again")

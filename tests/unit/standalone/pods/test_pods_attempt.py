@@ -127,3 +127,19 @@ def test_the_pause_before_a_restart_doubles_from_the_second_on(tmp_path: Path) -
         waits.append(view.backoff)
         assert view.restart_due(time.time()) <= view.backoff
     assert waits == [0, 10, 20, 40, 80, 160, 300, 300]
+
+
+async def test_an_attempt_costs_little_memory(tmp_path: Path) -> None:
+    attempt = await started(tmp_path, "sh", "-c", "echo up; exec sleep 60")
+    await said(attempt)
+    shell = attempt.process()
+    assert shell is not None
+    assert kilobytes(shell) < 1024
+    attempt.signal(signal.SIGKILL)
+    assert await code_of(attempt) == KILLED
+
+
+def kilobytes(process: Process) -> int:
+    """A process's share of the memory that it uses."""
+    lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

@@ -1,0 +1,52 @@
+"""Guests that run without any part of Ingot: found by their records and their QEMU processes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from ingot.cli.residents import guests
+from ingot.cli.status import _text
+from ingot.node.record import Record
+
+
+def a_record(directory: Path, name: str, started: bool) -> None:
+    uid = f"uid-{name}"
+    Record(
+        directory / "node" / "machines" / uid, uid, "default", name, f"residents-test_{name}", started=started
+    ).save()
+
+
+def test_only_guests_whose_qemu_runs_are_told(tmp_path: Path) -> None:
+    for name, started in (("runs", True), ("ended", True), ("starting", False)):
+        a_record(tmp_path, name, started)
+    qemu = [sys.executable, "-c", "import time; time.sleep(60)", "-name", "guest=residents-test_runs,debug-threads=on"]
+    with subprocess.Popen(qemu) as process:
+        try:
+            assert [str(guest) for guest in guests(tmp_path)] == ["default/runs"]
+        finally:
+            process.kill()
+    assert guests(tmp_path) == []
+    assert guests(tmp_path / "none") == []
+
+
+def test_the_table_of_what_runs() -> None:
+    found = {
+        "directory": "/d",
+        "state": "Ready",
+        "uptimeSeconds": 5,
+        "machine": {"state": "Running", "pid": 7, "restarts": 0},
+        "agent": {"state": "NeedsMending", "restarts": 2, "message": "no libvirt"},
+        "nodes": [{"name": "here", "state": "Ready"}],
+        "guests": ["default/a"],
+    }
+    assert _text(found).splitlines() == [
+        "directory:  /d",
+        "state:      Ready",
+        "uptime:     5 s",
+        "",
+        "PART      STATE          PID   RESTARTS",
+        "machine   Running        7     0",
+        "agent     NeedsMending         2          no libvirt",
+        "node      Ready                           here",
+        "guest     Running                         default/a",
+    ]
