@@ -1,5 +1,6 @@
 """Figures side by side, as a table for people and for docs/benchmarks.md."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -38,12 +39,60 @@ class Row:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """A promise about a difference: at most `most` seconds more than the alternative."""
+
+    what: str
+    ours: float
+    theirs: float
+    most: float
+
+    @property
+    def kept(self) -> bool:
+        return self.ours - self.theirs <= self.most
+
+    def cells(self) -> list[str]:
+        more = _number(self.ours - self.theirs, "s")
+        figures = [_number(self.ours, "s"), _number(self.theirs, "s"), more, f"≤ {_number(self.most, 's')}"]
+        return [self.what, *figures, "yes" if self.kept else "NO"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A promise about a figure by itself; `most` is None where none was made."""
+
+    what: str
+    unit: str
+    ours: float
+    most: float | None
+
+    @property
+    def kept(self) -> bool | None:
+        return None if self.most is None else self.ours <= self.most
+
+    def cells(self) -> list[str]:
+        promise = "" if self.most is None else f"≤ {_number(self.most, self.unit)}"
+        return [self.what, _number(self.ours, self.unit), promise, {None: "", True: "yes", False: "NO"}[self.kept]]
+
+
 def _number(value: float, unit: str) -> str:
     digits = 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:,.{digits}f} {unit}".replace(" /s", "/s")
 
 
-def table(rows: list[Row]) -> str:
-    head = ["", "ingot", "kube-apiserver + etcd", "ratio", "promised", "kept"]
+def table(rows: Sequence[Row]) -> str:
+    return _lines(["", "ingot", "kube-apiserver + etcd", "ratio", "promised", "kept"], rows)
+
+
+def margins(rows: Sequence[Margin]) -> str:
+    return _lines(["", "ingot", "virsh create", "more", "promised", "kept"], rows)
+
+
+def bounds(rows: Sequence[Bound]) -> str:
+    return _lines(["", "ingot", "promised", "kept"], rows)
+
+
+def _lines(head: list[str], rows: Sequence[Row | Margin | Bound]) -> str:
     lines = [head, ["---"] * len(head), *(row.cells() for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
