@@ -18,8 +18,10 @@ import aiohttp
 
 from guest.console import Console
 from guest.image.build import GuestImage
+from ingot.api.kubevirt.names import offered_usages
+from ingot.api.kubevirt.usage import DEFAULT_USAGE
 from ingot.api.object import Object, name_of, namespace_of, uid_of
-from ingot.api.resources import EVENTS, INSTANCES, MACHINES
+from ingot.api.resources import EVENTS, INSTANCES, MACHINES, NODES
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.objects import condition
@@ -104,6 +106,16 @@ async def eventually(look: Callable[[], Awaitable[T | None]], what: Callable[[],
         if asyncio.get_running_loop().time() > deadline:
             raise AssertionError(f"not in {seconds:g} s: {what()}")
         await asyncio.sleep(0.1)
+
+
+async def node_name(client: Client) -> str:
+    """The one node, once its agent takes machines."""
+
+    async def look() -> str | None:
+        nodes = (await client.list(NODES))["items"]
+        return next((name_of(node) for node in nodes if DEFAULT_USAGE in offered_usages(node)), None)
+
+    return await eventually(look, lambda: "no node offers storage: see the log of ingot agent")
 
 
 async def instance_of(client: Client, machine: Object) -> Object | None:

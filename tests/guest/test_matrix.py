@@ -18,7 +18,7 @@ from guest.lab import Lab
 from guest.sources import SOURCES, Images, Iscsi, Servers, Source
 from ingot.api.kubevirt.names import SYSTEM_NAMESPACE
 from ingot.api.object import Object, name_of, uid_of
-from ingot.api.resources import LEASES, MACHINES, NODES, PODS
+from ingot.api.resources import LEASES, MACHINES, PODS
 from ingot.kube.client import Client
 
 WRITTEN = "written by the guest"
@@ -67,8 +67,9 @@ async def test_source_with_every_copy_mode(
     with ExitStack() as stack:
         images = Images(lab.home / namespace, mark)
         source = SOURCES[kind](images, namespace)
+        node = await living.node_name(client)
         before = residue(lab)
-        machine = await applied(client, lab, source, source.start(stack, servers, await node_name(client)), mark)
+        machine = await applied(client, lab, source, source.start(stack, servers, node), mark)
         instance = await living.running(client, machine, 120)
         async with living.console_of(client, instance) as console:
             await console.ready()
@@ -78,15 +79,6 @@ async def test_source_with_every_copy_mode(
         await living.deleted(client, machine)
         await check_nothing_left(lab, client, before, instance, pods["items"], mark)
         check_images(source, tmp_path)
-
-
-async def node_name(client: Client) -> str:
-    """The one node, once it is there."""
-
-    async def look() -> str | None:
-        return next((name_of(node) for node in (await client.list(NODES))["items"]), None)
-
-    return await living.eventually(look, lambda: "no node")
 
 
 async def applied(client: Client, lab: Lab, source: Source, objects: list[Object], mark: str) -> Object:
