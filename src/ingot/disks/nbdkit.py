@@ -11,23 +11,28 @@ from ingot.disks.source.refusal import final
 
 # A server that is away for about a minute is waited for; after that the guest's request fails, and it is stopped.
 _RETRIES = ("retries=6", "retry-delay=1", "retry-exponential=yes")
+# A guest reads in small pieces, and each would cost a round trip: at 20 ms reading in order is 7 times as fast with it.
+_READING = ("cache-on-read=true", "cache-min-block-size=1M", "cache-max-size=512M")
 # No request is so large that it takes longer, so the connection is dead.
 _REQUEST_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`options` are nbdkit's own, `parameters` the plugin and what it is told. `files` are private files by name
-    that the parameters refer to: all that is secret is in them."""
+    """`options` are nbdkit's own, `parameters` the plugin and what it is told, `reading` those of a cache for what is
+    only read. `files` are private files by name that the parameters refer to: all that is secret is in them."""
 
     options: tuple[str, ...]
     parameters: tuple[str, ...]
     files: Mapping[str, bytes]
+    reading: tuple[str, ...] = ()
 
     def serving(self, socket: Path, ready: Path) -> list[str]:
         """The command that serves on a socket, and writes its number to `ready` when it does."""
-        own = ["nbdkit", "-f", "--filter=retry", *self.options, "-U", str(socket), "-P", str(ready)]
-        return [*own, *self.parameters, *_RETRIES]
+        filters = [*(["--filter=cache"] if self.reading else []), "--filter=retry"]
+        own = ["nbdkit", "-f", *filters, *self.options, "-U", str(socket), "-P", str(ready)]
+        # The cache is a file without a name on the filesystem of TMPDIR; it goes with the process.
+        return ["env", f"TMPDIR={ready.parent}", *own, *self.parameters, *_RETRIES, *self.reading]
 
     def trying(self) -> list[str]:
         """The command that opens the endpoint once, and ends well when it could."""
@@ -65,7 +70,7 @@ def _web(volume: str, endpoint: Network, home: Path) -> Plan:
             raise final(volume, "SecretInvalid", why)
         files["password"] = endpoint.credentials.secret
         parameters += [f"user={endpoint.credentials.user}", f"password=+{home / 'password'}"]
-    return Plan(("-r",), tuple(parameters), files)
+    return Plan(("-r",), tuple(parameters), files, _READING)
 
 
 def _block(_volume: str, endpoint: Network, home: Path) -> Plan:

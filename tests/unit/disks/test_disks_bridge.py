@@ -131,6 +131,15 @@ async def test_a_web_server_behind_a_socket(web, bridges, tmp_path):
     assert await content_of(shown, tmp_path) == CONTENT
 
 
+async def test_small_reads_are_few_requests(web, bridges):
+    shown = await bridges.ensure("root", endpoint_of(web))
+    web.seen.clear()
+    await run(
+        ["qemu-img", "bench", "-c", "60", "-d", "1", "-s", "4096", "-f", "raw", f"nbd+unix:///?socket={shown.socket}"]
+    )
+    assert 0 < len(web.seen) < 6
+
+
 async def test_a_later_process_finds_the_bridge(web, bridges, tmp_path):
     first = await bridges.ensure("root", endpoint_of(web))
     before = record_of(tmp_path)
