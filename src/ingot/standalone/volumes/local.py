@@ -57,6 +57,8 @@ class LocalVolumes:
         self._records.mkdir(mode=0o700, exist_ok=True)
         for scratch in (*self._records.glob(".*"), *self.directory.glob(f"{clone.PROBE}*")):
             scratch.unlink()
+        if os.geteuid() == 0:
+            self._drop_lost_links()
 
     def path(self, name: str, block: bool) -> Path:
         """What a PersistentVolume has as its local path."""
@@ -132,11 +134,24 @@ class LocalVolumes:
         link = self.directory / name / _DEVICE
         if link.is_symlink() and link.readlink() == device:
             return
+        self._drop_lost_links()
         scratch = link.with_name(f".{_DEVICE}")
         scratch.unlink(missing_ok=True)
         scratch.symlink_to(device)
         scratch.rename(link)
         sync_directory(link.parent)
+
+    def _drop_lost_links(self) -> None:
+        """Take away links to devices that are another file's by now, as after a reboot: better none at all."""
+        devices = loop.devices()
+        for name in self.names():
+            record = self.record(name)
+            link, image = self.directory / name / _DEVICE, self.directory / name / _IMAGE
+            if record is None or not record.block or not link.is_symlink() or not image.exists():
+                continue
+            status = image.stat()
+            if devices.get((status.st_dev, status.st_ino)) != link.readlink():
+                link.unlink()
 
     def detach_all(self) -> None:
         """Let go of all devices: for a machine that is taken down. A device that is in use goes when it is closed."""

@@ -74,20 +74,21 @@ def _configure(device: Path, file: int, path: Path) -> bool:
 def attached(file: Path) -> Path | None:
     """The loop device of the file, by device and inode: whatever path it was attached by."""
     try:
-        wanted = file.stat()
+        status = file.stat()
     except FileNotFoundError:
         return None
-    for number in _numbers():
-        device = _device(number)
-        if _behind(device) == (wanted.st_dev, wanted.st_ino):
-            return device
-    return None
+    return devices().get((status.st_dev, status.st_ino))
 
 
-def _numbers() -> Iterator[int]:
-    """The numbers of the loop devices that have a file."""
+def devices() -> dict[tuple[int, int], Path]:
+    """The loop devices that have a file, by the file's device and inode."""
+    found = {}
     for entry in Path("/sys/block").glob("loop*/loop"):
-        yield int(entry.parent.name.removeprefix("loop"))
+        device = _device(int(entry.parent.name.removeprefix("loop")))
+        behind = _behind(device)
+        if behind:
+            found[behind] = device
+    return found
 
 
 def _behind(device: Path) -> tuple[int, int] | None:

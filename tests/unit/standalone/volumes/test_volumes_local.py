@@ -36,10 +36,10 @@ def make(local: LocalVolumes, name: str, source: str = "", block: bool = False, 
 
 
 def sparse(path: Path) -> bytes:
-    """A file of 64 MiB with data at both ends."""
+    """A file of 16 MiB with data at both ends."""
     with path.open("wb") as file:
         file.write(b"head" * 1024)
-        file.seek(64 * MEGABYTE - 4096)
+        file.seek(16 * MEGABYTE - 4096)
         file.write(b"tail" * 1024)
     return path.read_bytes()
 
@@ -193,6 +193,29 @@ def test_a_device_that_was_lost_comes_back_and_none_is_attached_twice(local: Loc
     finally:
         local.remove("v", block=True)
     assert not any(str(local.directory) in backing for backing in backing_files())
+
+
+@needs_loop
+def test_no_link_leads_to_the_device_of_another_volume(local: LocalVolumes) -> None:
+    first, second = make(local, "v", block=True), make(local, "w", block=True)
+    try:
+        # As after a reboot: no device is attached, and the numbers are given out anew.
+        local.detach_all()
+        first.unlink()
+        first.symlink_to(second.readlink())
+        local.prepare()
+        assert not first.is_symlink()
+        assert not second.is_symlink()
+        local.attach("w")
+        first.symlink_to(second.readlink())
+        second.unlink()
+        local.attach("w")
+        assert not first.is_symlink()
+        local.attach("v")
+        assert first.resolve() != second.resolve()
+    finally:
+        for name in ("v", "w"):
+            local.remove(name, block=True)
 
 
 @needs_loop
