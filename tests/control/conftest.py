@@ -1,4 +1,5 @@
-"""One API server for all of it; the controllers in the test's own process, on a clock that the test moves."""
+"""One API server for all of it, of each sort that is asked for with `--servers`; the controllers in the test's own
+process, on a clock that the test moves."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -7,37 +8,59 @@ from uuid import uuid4
 import pytest
 
 from control.world import World
-from ingot.api.resources import NAMESPACES
+from ingot.api.resources import NAMESPACES, SERVICE_ACCOUNTS
 from ingot.control.all import add_all
 from ingot.kube.client import Client
 from ingot.kube.clock import ManualClock
 from ingot.kube.kubeconfig import load
 from ingot.kube.manager import Manager
 from ingot_up import IngotUp
+from kube.cluster import ControlPlane
+from kube.webhooks import Webhooks, install
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IngotUp]:
-    with IngotUp(tmp_path_factory.mktemp("control")) as server:
-        yield server
+def equipped(
+    api_server: IngotUp | ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[IngotUp | ControlPlane]:
+    """The API server under test, with Ingot's kinds."""
+    if isinstance(api_server, IngotUp):
+        yield api_server
+        return
+    with Webhooks(tmp_path_factory.mktemp("webhooks")) as served:
+        asyncio.run(_install(api_server, served))
+        yield api_server
+
+
+async def _install(cluster: ControlPlane, served: Webhooks) -> None:
+    async with Client.connect(load(cluster.kubeconfig)) as client:
+        await install(client, served)
 
 
 @pytest.fixture
-async def client(server: IngotUp) -> AsyncIterator[Client]:
-    async with Client.connect(load(server.kubeconfig), on_warning=lambda _: None) as client:
+async def client(equipped: IngotUp | ControlPlane) -> AsyncIterator[Client]:
+    async with Client.connect(load(equipped.kubeconfig), on_warning=lambda _: None) as client:
         yield client
 
 
 @pytest.fixture
-async def world(client: Client) -> AsyncIterator[World]:
-    """A new namespace and a node, with the controllers at work."""
+async def bare(client: Client) -> World:
+    """A new namespace and a node, and nobody at work."""
     namespace = f"control-{uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"metadata": {"name": namespace}})
-    manager, clock, stop = Manager(client), ManualClock(), asyncio.Event()
-    add_all(manager, clock)
-    running = asyncio.create_task(manager.run(stop))
-    world = World(client, namespace, clock)
+    world = World(client, namespace, ManualClock())
     await world.node(world.far)
-    yield world
+    # Without it a cluster takes no pods.
+    await world.until(SERVICE_ACCOUNTS, "default", bool)
+    return world
+
+
+@pytest.fixture
+async def world(bare: World) -> AsyncIterator[World]:
+    """The same, with the controllers at work."""
+    manager, stop = Manager(bare.client), asyncio.Event()
+    add_all(manager, bare.clock)
+    running = asyncio.create_task(manager.run(stop))
+    yield bare
     stop.set()
     await running

@@ -139,7 +139,7 @@ async def test_a_pod_that_is_lost_before_its_node_took_over_is_the_end(world: Wo
     ended |= {"image": "ingot", "imageID": "", "lastState": {}, "ready": False, "restartCount": 0}
     await world.pod_status(await world.pod_of("other"), phase="Failed", containerStatuses=[ended])
     await world.reaches("other", phase.FAILED)
-    assert "exit code 7" in (await world.refused("other", "LauncherFailed"))["message"]
+    assert "exit code 7" in (await world.refused("other", "LauncherLost"))["message"]
 
 
 async def test_a_pod_that_is_lost_later_is_for_the_node_to_tell(world: World) -> None:

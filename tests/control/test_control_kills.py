@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from control.world import World, eventually, machine
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object
-from ingot.api.resources import INSTANCES, MACHINES, NAMESPACES, PODS, REPLICA_SETS
+from ingot.api.resources import INSTANCES, MACHINES, PODS, REPLICA_SETS
 from ingot.control.all import add_all
 from ingot.kube.client import Client
 from ingot.kube.clock import ManualClock
@@ -45,16 +44,6 @@ async def controllers(client: Client) -> AsyncIterator[None]:
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-
-
-@pytest.fixture
-async def bare(client: Client) -> World:
-    """A new namespace and a node, and nobody at work."""
-    namespace = f"kills-{uuid4().hex[:8]}"
-    await client.create(NAMESPACES, {"metadata": {"name": namespace}})
-    world = World(client, namespace, ManualClock())
-    await world.node(world.far)
-    return world
 
 
 async def counted(world: World, names: set[str], instances: int) -> bool:

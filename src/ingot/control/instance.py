@@ -166,7 +166,7 @@ class Instances:
         if pod is None and not held:
             pod = await live(self._client, PODS, launcher_name(instance), namespace_of(instance))
         if not held and progress.is_lost(pod):
-            progress.failed(told, "LauncherFailed", progress.why_lost(pod), self._clock.time())
+            progress.failed(told, "LauncherLost", progress.why_lost(pod), self._clock.time())
         node = self._nodes.cache.get(Key("", instance["status"].get("nodeName", "")))
         if node is not None and phase.phase_of(told) == phase.RUNNING:
             progress.note_node(told, node, self._clock.time())

@@ -28,6 +28,12 @@ def refused(what: str, error: ApiError) -> InstanceFault:
     return InstanceFault("FailedCreate", message, REFUSED_SECONDS)
 
 
+def disown(instance: Object, owner: Object) -> None:
+    """Make the instance no longer the owner's: it stays when that goes."""
+    references = instance["metadata"].get("ownerReferences") or ()
+    instance["metadata"]["ownerReferences"] = [each for each in references if each["uid"] != uid_of(owner)]
+
+
 async def adopt(client: Client, owner: Object, instance: Object) -> Object:
     """The instance as the owner's, which it becomes if it is nobody's. InstanceFault if it is another's."""
     if is_owned(instance, owner):
@@ -57,7 +63,10 @@ async def let_go(client: Client, resource: Resource, owner: Object) -> tuple[Obj
     Returns the instance while that is there, and whether it was told to go just now.
     """
     instance = await live(client, INSTANCES, name_of(owner), namespace_of(owner))
-    if instance is None or not is_owned(instance, owner) or has_finalizer(owner, _ORPHAN):
+    if instance is not None and is_owned(instance, owner) and has_finalizer(owner, _ORPHAN):
+        # A garbage collector that has not heard of the instance yet would delete it later, as one without an owner.
+        instance = await change(client, INSTANCES, instance, lambda each: disown(each, owner))
+    if instance is None or not is_owned(instance, owner):
         await change(client, resource, owner, lambda each: remove_finalizer(each, MACHINE_FINALIZER))
         return None, False
     if is_deleting(instance):

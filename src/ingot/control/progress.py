@@ -20,12 +20,10 @@ def launching(instance: Object, pod: Object | None, fault: InstanceFault | None,
     set_condition(instance, READY, False, *_NOT_RUNNING, now)
     if phase.phase_of(instance) == phase.UNSET:
         phase.enter(instance, phase.PENDING, timestamp(now))
-    if pod is None and phase.phase_of(instance) == phase.SCHEDULING:
-        failed(instance, "LauncherLost", why_lost(pod), now)
-    elif pod is None:
+    if pod is None and phase.phase_of(instance) == phase.PENDING:
         return
-    elif is_lost(pod):
-        failed(instance, "LauncherFailed", why_lost(pod), now)
+    if pod is None or is_lost(pod):
+        failed(instance, "LauncherLost", why_lost(pod), now)
     elif is_true(pod, READY):
         _hand_over(instance, pod, now)
     else:

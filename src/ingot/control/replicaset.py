@@ -7,7 +7,7 @@ from ingot.api.resources import INSTANCES, REPLICA_SETS
 from ingot.api.status import ApiError
 from ingot.control import replicas, selector
 from ingot.control.fault import InstanceFault
-from ingot.control.owning import is_owned, refused
+from ingot.control.owning import disown, is_owned, refused
 from ingot.control.template import from_template
 from ingot.control.writing import change, delete, drop_condition
 from ingot.kube.cache import OWNER, Key, key_of
@@ -101,7 +101,7 @@ class ReplicaSets:
                     await change(self._client, INSTANCES, each, lambda one: set_controller_reference(one, wanted))
                 )
             elif ours and not fits:
-                await change(self._client, INSTANCES, each, lambda one: _release(one, wanted))
+                await change(self._client, INSTANCES, each, lambda one: disown(one, wanted))
             elif ours:
                 kept.append(each)
         return kept
@@ -152,8 +152,3 @@ class ReplicaSets:
 
 def _fits(wanted: Object, instance: Object) -> bool:
     return selector.matches(wanted["spec"]["selector"], instance["metadata"].get("labels") or {})
-
-
-def _release(instance: Object, wanted: Object) -> None:
-    references = instance["metadata"]["ownerReferences"]
-    instance["metadata"]["ownerReferences"] = [each for each in references if each["uid"] != uid_of(wanted)]
