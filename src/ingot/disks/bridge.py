@@ -97,8 +97,10 @@ class Bridges:
         return mended
 
     async def drop(self, volume: str) -> None:
-        """Ends one bridge and removes all that it had."""
+        """Ends one bridge, if there is one, and removes all that it had."""
         home = self._home(volume)
+        if not home.exists() and not self._record(volume).exists():
+            return
         await _end_strays(_socket(home))
         self._record(volume).unlink(missing_ok=True)
         self._log(volume).unlink(missing_ok=True)
