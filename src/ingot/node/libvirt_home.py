@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ingot.host.files import write_atomically
 from ingot.node.link import HypervisorError
-from ingot.node.short_path import short
+from ingot.node.short_path import ShortPath
 
 # The account that QEMU runs as when libvirtd is root's. Debian's libvirtd looks it up even when it is told another.
 QEMU_USER = "libvirt-qemu"
@@ -86,6 +86,7 @@ class Home(Protocol):
     configuration: tuple[Path, Path]
     # What means something until the machine is booted again.
     volatile: Path
+    short: ShortPath
 
     def prepare(self) -> None:
         """Makes the directories and the configuration. Raises HypervisorError."""
@@ -102,8 +103,8 @@ class SystemHome:
         self.directory = directory
         self.user = user or QEMU_USER
         # Clients are not in the namespace: they need a path of theirs to the socket, and a short one.
-        run = short(directory) / "run"
-        self.socket = run / "libvirt-sock"
+        self.short = ShortPath(directory)
+        self.socket = self.short.path / "run" / "libvirt-sock"
         self.uri = f"qemu+unix:///system?socket={self.socket}"
         self.pid_file = directory / "run" / "libvirtd.pid"
         self.logs = directory / "log" / "qemu"
@@ -117,6 +118,7 @@ class SystemHome:
     def prepare(self) -> None:
         group = _group_of(self.user)
         _group_of(QEMU_USER)
+        self.short.make()
         for name in (*PLACES, "dev"):
             (self.directory / name).mkdir(mode=0o755, parents=True, exist_ok=True)
         # QEMU's user has its sockets and keys below, and our umask may have shut it out.
@@ -138,7 +140,8 @@ class SessionHome:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         # QEMU's monitor sockets lie 66 bytes below this.
-        base = short(directory)
+        self.short = ShortPath(directory)
+        base = self.short.path
         self.socket = base / "r" / "libvirt" / "libvirt-sock"
         self.uri = f"qemu+unix:///session?socket={self.socket}"
         self.pid_file = base / "r" / "libvirt" / "libvirtd.pid"

@@ -84,6 +84,7 @@ class Libvirtd:
             process = self.process
             if process is not None:
                 await process.end(END_SECONDS)
+            self._home.short.remove()
 
     def _start(self) -> Process:
         if self._log.exists() and self._log.stat().st_size > LONGEST_LOG:

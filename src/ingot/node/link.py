@@ -3,17 +3,16 @@
 import asyncio
 import contextlib
 import logging
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ingot.node import binding
 from ingot.node.binding import Connection
-from ingot.node.events import Kind, Told, register
+from ingot.node.events import Kind, Told
+from ingot.node.session import Session
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -21,9 +20,6 @@ log = logging.getLogger(__name__)
 # Calls that may be under way at once: one fewer than libvirtd takes from a client before it stops reading from it,
 # keepalives and all.
 CALLS_AT_ONCE = 4
-# A peer that has not answered for this many seconds, asked this often, is taken for dead.
-KEEPALIVE_SECONDS = 5
-KEEPALIVE_COUNT = 3
 # How long a call waits for a lost connection, and the longest pause between two tries to mend it.
 PATIENCE = 15.0
 LONGEST_PAUSE = 5.0
@@ -76,17 +72,17 @@ class Link:
         self._source = source
         self._told = told
         self._threads = ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="libvirt")
-        self._connection: Connection | None = None
+        self._session: Session | None = None
         self._there = asyncio.Event()
         self._mending: asyncio.Task[None] | None = None
-        self._closed = False
 
     async def open(self) -> None:
         """Connects, after starting libvirt if need be. Raises HypervisorError."""
-        loop = asyncio.get_running_loop()
         uri = await self._source.ensure()
+        loop = asyncio.get_running_loop()
+        told, broken = _on(loop, self._told), _on(loop, self._lost)
         try:
-            connection = await loop.run_in_executor(self._threads, partial(self._connect, uri, loop))
+            self._session = await loop.run_in_executor(self._threads, partial(Session, uri, told, broken))
         except ImportError as error:
             raise HypervisorError(0, f"{error}; install it with: pip install 'ingot[node]'") from error
         except Exception as error:
@@ -94,75 +90,58 @@ class Link:
             if code is None:
                 raise
             raise HypervisorError(code, f"{uri}: {error}", lost=True) from error
-        self._connection = connection
         self._there.set()
 
     async def close(self) -> None:
         """Closes the connection. Domains, and libvirt itself, run on."""
-        self._closed = True
         if self._mending is not None:
             self._mending.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._mending
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await asyncio.get_running_loop().run_in_executor(self._threads, _hang_up, connection)
+        session, self._session = self._session, None
+        if session is not None:
+            await asyncio.get_running_loop().run_in_executor(self._threads, session.end)
         self._threads.shutdown(wait=False)
 
     async def call(self, domain: str, work: Callable[[Connection], T]) -> T:
         """What `work` returns, which runs in a thread and may block. `domain` is named in the HypervisorError."""
-        connection = await self._living(domain)
+        session = await self._living(domain)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work, connection)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, session.use, work)
+        except ConnectionError as error:
+            raise HypervisorError(0, str(error), domain, lost=True) from error
         except Exception as error:
             code = binding.error_code(error)
             if code is None:
                 raise
-            lost = not connection.isAlive()
-            raise HypervisorError(code, str(error), domain, missing=_is_missing(code), lost=lost) from error
+            raise HypervisorError(
+                code, str(error), domain, missing=_is_missing(code), lost=not session.alive
+            ) from error
 
-    async def _living(self, domain: str) -> Connection:
-        """The connection; waits for one that is lost to be mended."""
-        if self._connection is not None and not self._connection.isAlive():
-            self._lost(self._connection)
+    async def _living(self, domain: str) -> Session:
+        """The session; waits for one that is lost to be mended."""
+        if self._session is not None and not self._session.alive:
+            self._lost(self._session)
         try:
             await asyncio.wait_for(self._there.wait(), PATIENCE)
         except TimeoutError:
             raise HypervisorError(0, f"libvirt has not answered for {PATIENCE:g} s", domain, lost=True) from None
-        if self._connection is None:
+        if self._session is None:
             raise HypervisorError(0, "the connection to libvirt is closed", domain, lost=True)
-        return self._connection
+        return self._session
 
-    def _connect(self, uri: str, loop: asyncio.AbstractEventLoop) -> Connection:
-        """In a thread: a connection whose events come to `loop`."""
-        _turn_events()
-        connection = binding.connect(uri)
-
-        def told(name: str, kind: Kind, detail: str) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended before the connection did
-                loop.call_soon_threadsafe(self._told, name, kind, detail)
-
-        def broken(_connection: Connection, _reason: int, _opaque: object) -> None:
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._lost, connection)
-
-        connection.registerCloseCallback(broken, None)
-        connection.setKeepAlive(KEEPALIVE_SECONDS, KEEPALIVE_COUNT)
-        register(connection, told)
-        return connection
-
-    def _lost(self, connection: Connection) -> None:
-        if self._closed or connection is not self._connection:
+    def _lost(self, session: Session) -> None:
+        if session is not self._session:
             return
-        self._connection = None
+        self._session = None
         self._there.clear()
         log.warning("the connection to libvirt is lost")
         self._told("", Kind.CONNECTION, "lost")
-        self._mending = asyncio.get_running_loop().create_task(self._mend(connection))
+        self._mending = asyncio.get_running_loop().create_task(self._mend(session))
 
-    async def _mend(self, dead: Connection) -> None:
+    async def _mend(self, dead: Session) -> None:
         """Tries until there is a connection again."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, _hang_up, dead)
+        await asyncio.get_running_loop().run_in_executor(self._threads, dead.end)
         pause = 0.1
         while True:
             try:
@@ -176,30 +155,16 @@ class Link:
         self._told("", Kind.CONNECTION, "restored")
 
 
+def _on(loop: asyncio.AbstractEventLoop, heard: Callable[..., None]) -> Callable[..., None]:
+    """Calls `heard` on the loop, from any thread. A loop that has ended hears nothing."""
+
+    def tell(*arguments: object) -> None:
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(heard, *arguments)
+
+    return tell
+
+
 def _is_missing(code: int) -> bool:
     names = ("NO_DOMAIN", "NO_STORAGE_POOL", "NO_SECRET")
     return code in {binding.constant(f"VIR_ERR_{name}") for name in names}
-
-
-def _hang_up(connection: Connection) -> None:
-    with contextlib.suppress(Exception):
-        connection.unregisterCloseCallback()
-    with contextlib.suppress(Exception):
-        connection.close()
-
-
-@cache
-def _turn_events() -> None:
-    """Starts the thread that serves libvirt's event loop, of which a process has one for all connections."""
-    library = binding.library()
-    library.virEventRegisterDefaultImpl()
-
-    def turn() -> None:
-        while True:
-            try:
-                library.virEventRunDefaultImpl()
-            except library.libvirtError:
-                log.exception("libvirt's event loop")
-                time.sleep(1)
-
-    threading.Thread(target=turn, name="libvirt-events", daemon=True).start()

@@ -1,32 +1,47 @@
 """Short names of directories: the path of a unix socket may have 107 bytes and no more."""
 
+import contextlib
 import hashlib
 import os
-import stat
-import tempfile
 from pathlib import Path
 
 # What a directory may have, so that libvirt's longest socket below it fits.
 LONGEST = 40
 
 
-def short(directory: Path) -> Path:
-    """The directory itself, or a symbolic link to it when its path is too long for sockets below it.
+class ShortPath:
+    """A directory by a path that is short enough for sockets below it: its own, or that of a symbolic link to it.
 
-    The link lies in XDG_RUNTIME_DIR or the directory for temporary files, has the same name every time, and is made
-    again when it is gone. Raises FileExistsError when somebody else has that name.
+    The link has the same name every time. It lies where only root can write, or in the user's runtime directory, or
+    in /tmp.
     """
-    if len(os.fsencode(directory)) <= LONGEST:
-        return directory
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.path = directory if len(os.fsencode(directory)) <= LONGEST else _link(directory)
+
+    def make(self) -> None:
+        """Makes the link if it is needed and not there. Raises FileExistsError when somebody else has its name."""
+        if self.path == self._directory or self._is_ours():
+            return
+        self.path.symlink_to(self._directory)
+
+    def remove(self) -> None:
+        """Removes the link, if there is one."""
+        if self.path != self._directory and self._is_ours():
+            self.path.unlink()
+
+    def _is_ours(self) -> bool:
+        with contextlib.suppress(OSError):
+            return self.path.lstat().st_uid == os.geteuid() and self.path.readlink() == self._directory
+        return False
+
+
+def _link(directory: Path) -> Path:
     digest = hashlib.sha256(os.fsencode(directory)).hexdigest()[:8]
     name = f"ingot-{os.geteuid()}-{digest}"
-    link = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / name
-    if len(os.fsencode(link)) > LONGEST:
-        link = Path("/tmp") / name  # noqa: S108 - the owner is checked
-    try:
-        link.symlink_to(directory)
-    except FileExistsError:
-        found = link.lstat()
-        if not stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or link.readlink() != directory:
-            raise
-    return link
+    if os.geteuid() == 0:
+        return Path("/run") / name
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    usable = given and len(os.fsencode(given)) + 1 + len(name) <= LONGEST and os.access(given, os.W_OK)
+    return Path(given if usable else "/tmp") / name  # noqa: S108 - whose link it is is looked at
