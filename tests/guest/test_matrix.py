@@ -35,16 +35,24 @@ class Device:
     # Whether the test guest has a driver for it: it has none for sata.
     seen: bool = True
 
+    def serial(self, mark: str) -> str:
+        """A lun shows the number of the target itself, which is the image's name."""
+        return self.image if "lun" in self.target else f"{self.name}-{mark}"
+
+    def manifest(self, mark: str) -> Object:
+        serial = {} if "lun" in self.target else {"serial": self.serial(mark)}
+        return {"name": self.name, **serial, **self.target}
+
     @property
     def is_writable(self) -> bool:
-        return "disk" in self.target and not self.target["disk"].get("readonly")
+        return "cdrom" not in self.target and not self.target.get("disk", {}).get("readonly")
 
 
 def devices(source: Source) -> list[Device]:
     """What the guest has of a source: each copy mode, each kind of device, each bus."""
     own = {"disk": {"bus": "virtio"}} if source.writable else {"disk": {"bus": "virtio", "readonly": True}}
     if isinstance(source, Iscsi):
-        # Only a real SCSI device can be a lun; it shows the serial number of the target, which is the image's name.
+        # Only a real SCSI device can be a lun.
         own = {"lun": {"bus": "scsi"}}
     return [
         Device("none", "own", "none", own),
@@ -87,7 +95,7 @@ async def applied(client: Client, lab: Lab, source: Source, objects: list[Object
         await client.create(manifests.resource_of(each), each)
     disks, volumes = [], []
     for device in devices(source):
-        disks.append({"name": device.name, "serial": f"{device.name}-{mark}", **device.target})
+        disks.append(device.manifest(mark))
         volumes.append({"name": device.name, "copy": {"mode": device.mode}, **source.volume(device.image)})
     machine = manifests.machine(source.namespace, f"vm-{mark}", lab.boot, disks, volumes)
     return await client.create(MACHINES, machine)
@@ -98,18 +106,18 @@ async def check_guest(console: Console, source: Source, mark: str) -> None:
     for device in devices(source):
         if not device.seen:
             continue
-        serial = "own" if "lun" in device.target else f"{device.name}-{mark}"
+        serial = device.serial(mark)
         assert await console.run(f"digest {serial} {FILE}") == source.images.digests[device.image], device
-        if device.is_writable or "lun" in device.target:
+        if device.is_writable:
             write = f"mountdisk {serial} && echo {WRITTEN} >/mnt/{serial}/note && umount /mnt/{serial}"
             await console.run(write)
 
 
 def check_processes(lab: Lab, source: Source, mark: str) -> None:
     """QEMU has every device, and nobody tells a secret in what he is called with or what he logs."""
-    (qemu,) = [command for _, command in lab.processes(f"none-{mark}") if "qemu-system" in command[0]]
+    (qemu,) = [command for _, command in lab.processes(f"cow-{mark}") if "qemu-system" in command[0]]
     for device in devices(source):
-        assert any(f"{device.name}-{mark}" in word for word in qemu), device
+        assert any(f"ua-{device.name}" in word for word in qemu), device
     commands = [word for _, command in lab.processes() for word in command] + qemu
     for secret in source.secrets:
         assert not any(secret in word for word in commands)
@@ -150,7 +158,7 @@ async def check_nothing_left(
     async def clear() -> bool:
         leases = await client.list(LEASES, SYSTEM_NAMESPACE)
         held = [lease for lease in leases["items"] if uid_of(instance) in str(lease)]
-        guests = lab.processes(f"none-{mark}")
+        guests = lab.processes(f"cow-{mark}")
         remaining = await client.list(PODS, instance["metadata"]["namespace"])
         left[:] = [*sorted(residue(lab) - before), *held, *guests, *(name_of(pod) for pod in remaining["items"])]
         return not left
