@@ -113,12 +113,16 @@ async def test_a_start_that_fails_is_told(world: World) -> None:
     assert (code, "bad has ended: Failed" in err) == (1, True)
 
 
-async def test_guests_are_paused(world: World) -> None:
+async def test_guests_are_paused_when_they_say_so(world: World) -> None:
     await world.instance("calm", "Running")
-    assert await vm(world, "pause", "calm") == (0, "calm is paused\n", "")
-    assert ("pause", "lab", "calm") in world.guests.asked
-    code, _, err = await vm(world, "unpause", "calm")
-    assert (code, "VMI is not paused" in err) == (1, True)
+    pausing = asyncio.create_task(vm(world, "pause", "calm"))
+    while ("pause", "lab", "calm") not in world.guests.asked:  # noqa: ASYNC110  # the command has to come so far
+        await asyncio.sleep(0.02)
+    said = {"status": {"conditions": [{"type": "Paused", "status": "True"}]}}
+    await world.client.patch(INSTANCES, "calm", said, "lab", subresource="status")
+    assert (await pausing)[:2] == (0, "calm is paused\n")
+    code, _, err = await vm(world, "pause", "calm")
+    assert (code, "Let it go on with `ingot vm unpause calm`." in err) == (1, True)
 
 
 async def test_a_console_works_with_pipes(world: World) -> None:

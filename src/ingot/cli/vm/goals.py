@@ -12,12 +12,15 @@ from ingot.api.resources import INSTANCES, PODS
 from ingot.cli.goal import Deleted, Goal
 from ingot.cli.vm.state import instance_state
 from ingot.cli.waiting import Deadline, NotMetError, Progress, wait_for
+from ingot.kube.objects import is_true
 
 if TYPE_CHECKING:
     from ingot.api.resource import Resource
     from ingot.cli.connection import Session
 
 FINAL = ("Succeeded", "Failed")
+# A node tells at once what it has done.
+SAID_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,33 @@ class Runs:
 
     def __str__(self) -> str:
         return "start"
+
+
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """An instance says that its CPUs stand still, or that they do not."""
+
+    still: bool
+    needs_object: bool = True
+
+    def met(self, obj: Object | None) -> bool:
+        return obj is not None and is_true(obj, "Paused") is self.still
+
+    def seen(self, obj: Object | None) -> str:
+        return instance_state(obj) if obj else "it is gone"
+
+    def __str__(self) -> str:
+        return "pause" if self.still else "end of the pause"
+
+
+async def until_paused(session: "Session", names: Sequence[str], *, paused: bool) -> int:
+    """Waits until each instance says so itself, which it does in a moment: what follows can rely on it."""
+    deadline, code = Deadline(SAID_SECONDS), 0
+    async with Progress(deadline) as progress:
+        for name in names:
+            if await _met(session, INSTANCES, name, Stands(paused), deadline, progress) is None:
+                code = _advise(name)
+    return code
 
 
 async def until_running(session: "Session", names: Sequence[str], seconds: float) -> int:

@@ -20,7 +20,9 @@ def pause(names: tuple[str, ...], connection: Connection, output: str) -> None:
 
     async def work(session: "Session") -> int:
         from ingot.cli.vm.acts import INSTANCES, act_on_all
+        from ingot.cli.vm.goals import until_paused
 
-        return await act_on_all(session, INSTANCES, names, "pause", {}, "is paused", output)
+        code = await act_on_all(session, INSTANCES, names, "pause", {}, "is paused", output)
+        return code or await until_paused(session, names, paused=True)
 
     run(connection, work)

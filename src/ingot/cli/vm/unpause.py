@@ -20,7 +20,9 @@ def unpause(names: tuple[str, ...], connection: Connection, output: str) -> None
 
     async def work(session: "Session") -> int:
         from ingot.cli.vm.acts import INSTANCES, act_on_all
+        from ingot.cli.vm.goals import until_paused
 
-        return await act_on_all(session, INSTANCES, names, "unpause", {}, "runs on", output)
+        code = await act_on_all(session, INSTANCES, names, "unpause", {}, "runs on", output)
+        return code or await until_paused(session, names, paused=False)
 
     run(connection, work)
