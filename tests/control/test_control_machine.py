@@ -1,9 +1,9 @@
 """Machines on a real API server: started, stopped, restarted and deleted, with their instances and pods."""
 
-from control.world import World, instance, machine
+from control.world import World, eventually, instance, machine
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, uid_of
-from ingot.api.resources import DATA_VOLUMES, INSTANCES, MACHINES, PODS, VOLUME_CLAIMS
+from ingot.api.resources import DATA_VOLUMES, INSTANCES, MACHINES, NAMESPACES, PODS, VOLUME_CLAIMS
 from ingot.kube.objects import condition, controller_of
 
 
@@ -23,6 +23,22 @@ async def test_a_machine_runs_and_leaves_nothing_behind(world: World) -> None:
     await world.gone_with_pod(MACHINES, "vm")
     for resource in (INSTANCES, PODS):
         assert not (await world.client.list(resource, world.namespace))["items"]
+
+
+async def test_a_machine_goes_with_its_namespace(world: World) -> None:
+    await world.create(MACHINES, machine("vm", "Always"))
+    await world.run("vm")
+    await world.printed("vm", "Running")
+    await world.client.delete(NAMESPACES, world.namespace)
+    await world.until(INSTANCES, "vm", lambda each: each["metadata"].get("deletionTimestamp"))
+    await world.end("vm")
+    await world.gone_with_pod(MACHINES, "vm")
+    await eventually(lambda: _is_gone(world))
+
+
+async def _is_gone(world: World) -> bool:
+    listed = await world.client.list(NAMESPACES, field_selector=f"metadata.name={world.namespace}")
+    return not listed["items"]
 
 
 async def test_a_machine_is_started_again_whenever_it_stops(world: World) -> None:
