@@ -157,6 +157,7 @@ class SessionHome:
         self.command = _daemon(self.pid_file)
 
     def prepare(self) -> None:
+        self.short.make()
         for path in (
             *(path.parent for path in self.configuration),
             self.pid_file.parent,

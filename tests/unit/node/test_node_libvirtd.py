@@ -9,9 +9,10 @@ import pytest
 
 from ingot.host.process import Process
 from ingot.node import libvirtd as module
-from ingot.node.libvirt_home import SystemHome
+from ingot.node.libvirt_home import SessionHome, SystemHome
 from ingot.node.libvirtd import GivenLibvirt, Libvirtd
 from ingot.node.link import HypervisorError
+from ingot.node.short_path import ShortPath
 
 # Behaves as libvirtd does: locks its pid file, listens on its socket, ends at a SIGTERM.
 SCRIPT = """#!{python}
@@ -56,6 +57,21 @@ async def test_it_is_started_once_found_by_others_and_ended(home: Path) -> None:
     assert not process.alive
     assert first.process is None
     await first.end()
+
+
+async def test_a_long_directory_has_a_link_while_libvirtd_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingot.node.short_path.LONGEST", 40)
+    monkeypatch.setattr("ingot.node.short_path.os.geteuid", os.getuid)
+    directory = home / "d"
+    short = ShortPath(directory)
+    libvirtd = Libvirtd(directory)
+    monkeypatch.setattr(libvirtd, "_home", SessionHome(directory))
+    await libvirtd.ensure()
+    assert short.path.readlink() == directory
+    assert len(str(libvirtd.uri)) < 107
+    await libvirtd.end()
+    assert not short.path.is_symlink()
+    assert not short.path.exists()
 
 
 async def test_one_that_was_killed_is_started_again(home: Path) -> None:
