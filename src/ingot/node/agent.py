@@ -82,7 +82,7 @@ class Agent:
             chains,
             Starter(hypervisor, chains, Host(accelerator.name, accelerator.cpu_model)),
             Endings(hypervisor, chains, records, consoles, site),
-            Teller(self._client, recorder, {}),
+            Teller(self._client, recorder),
             consoles,
         )
         Offer(manager, options.node, locations, f"unix://{options.socket}")

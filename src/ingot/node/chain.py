@@ -1,5 +1,6 @@
 """The disks of an instance: each led from its source through access and copy to the device that the guest sees."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -108,23 +109,24 @@ class Chains:
         chain = Chain([], [])
         for disk in disks:
             name, volume = disk["name"], volumes.get(disk["name"])
-            endpoint = await self._endpoint(instance, record, volume, disk, progress) if volume else None
+            endpoint, size = await self._endpoint(instance, record, volume, disk, progress) if volume else (None, 0)
             options = Options(
                 access=wanted(volume, disk) if volume else "read-shared",
-                facts=_facts(name, endpoint),
+                facts=await asyncio.to_thread(_facts, name, endpoint),
                 io_thread=threads.get(name, 0),
                 queues=_queues(spec),
             )
             usage = secret_usage(record.uid, name)
             chain.disks.append(render(disk, volume, endpoint, devices[name], usage, options))
-            chain.volumes.append({"name": name, "target": devices[name], "phase": "Ready", **_NOTHING_WRONG})
+            told = {"name": name, "target": devices[name], "phase": "Ready", "size": size or None}
+            chain.volumes.append(told | _NOTHING_WRONG)
         return chain
 
     async def _endpoint(
         self, instance: Object, record: Record, volume: Object, disk: Object, progress: Progress
-    ) -> Endpoint:
-        """Where the guest's bytes of one volume are."""
-        name = volume["name"]
+    ) -> tuple[Endpoint, int]:
+        """Where the guest's bytes of one volume are, and how many there are; 0 for a disk made on the spot."""
+        name, size = volume["name"], 0
         site = self._site
         place = Place(namespace_of(instance), site.node, record.pod_uid, site.kubelet, record.directory)
         source = await resolve(volume, instance, place, self._client)
@@ -132,16 +134,16 @@ class Chains:
             source = await self._bridges(record).ensure(name, source)
         if source.identities:
             # First the look, which proves that we are let in: nobody holds what he could not open.
-            await inspect.probe(name, source, record.directory)
+            size = await inspect.probe(name, source, record.directory)
             await self._claims.claim(instance, name, source.identities, wanted(volume, disk))
         await self._tell_secret(record, name, source)
         mode = copy_mode(volume)
         if mode == "none":
-            return source
+            return source, size
         made = await self._copy(record, volume, mode, source, progress)
         if mode == "clone":
             await self._forget_source(record, name)
-        return made
+        return made, size
 
     async def _copy(self, record: Record, volume: Object, mode: str, source: Endpoint, progress: Progress) -> File:
         usage = (volume.get("copy") or {}).get("usageType") or DEFAULT_USAGE

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import re
 
+from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import APP, LAUNCHER, NODE_NAME, launcher_name
 from ingot.api.object import Object, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, PODS
@@ -16,7 +17,7 @@ from ingot.kube.controller import Controller, Result
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
 from ingot.kube.transport import ConnectionFailed
-from ingot.node import launcher, status
+from ingot.node import launcher
 from ingot.node.chain import Chains
 from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_name, instance_uid
@@ -97,11 +98,10 @@ class Instances:
                 await self._endings.wipe(record)
         if instance is None or (instance.get("status") or {}).get("nodeName") != self._node:
             return None
-        phase = instance["status"].get("phase")
         pod = await self._pod(instance)
-        if is_deleting(instance) or phase in status.FINAL_PHASES or launcher.is_going(pod):
+        if is_deleting(instance) or phase.is_final(instance) or launcher.is_going(pod):
             return await self._end(instance)
-        if phase in ("Scheduled", status.RUNNING) and pod is not None:
+        if phase.phase_of(instance) in (phase.SCHEDULED, phase.RUNNING) and pod is not None:
             return await self._run(instance, pod)
         return None
 
@@ -219,7 +219,7 @@ class Instances:
             if record.started:
                 reason = await self._endings.reason(record, instance)
             await self._endings.clear(record)
-        if instance["status"].get("phase") not in status.FINAL_PHASES:
+        if not phase.is_final(instance):
             instance = await self._teller.ended(instance, reason)
         await self._teller.release(instance)
         return None

@@ -3,17 +3,12 @@
 from collections.abc import Iterable
 
 from ingot.api import quantity
-from ingot.api.kubevirt import sizes
+from ingot.api.kubevirt import phase, sizes
 from ingot.api.kubevirt.volume_status import merged
 from ingot.api.object import Object
 from ingot.kube.clock import timestamp
 from ingot.kube.objects import condition, set_condition
 from ingot.node.events import DomainState, Phase
-
-RUNNING = "Running"
-SUCCEEDED = "Succeeded"
-FAILED = "Failed"
-FINAL_PHASES = (SUCCEEDED, FAILED)
 
 # Why a guest stands still: KubeVirt's reason, and words for a person.
 _PAUSED = {
@@ -22,9 +17,9 @@ _PAUSED = {
 }
 
 
-def running(instance: Object, state: DomainState, host: Object, now: float) -> None:
+def running(instance: Object, state: DomainState, now: float) -> None:
     """The instance has a domain: writes that into its status."""
-    set_phase(instance, RUNNING, now)
+    phase.enter(instance, phase.RUNNING, timestamp(now))
     paused = state.phase is Phase.PAUSED
     if paused:
         reason, message = _PAUSED.get(state.reason, ("Paused", f"VMI was paused: {state.reason}"))
@@ -40,24 +35,12 @@ def running(instance: Object, state: DomainState, host: Object, now: float) -> N
     status["currentCPUTopology"] = {"cores": cores, "sockets": sockets, "threads": threads}
     memory = quantity.written(sizes.guest_memory(instance["spec"]))
     status["memory"] = dict.fromkeys(("guestAtBoot", "guestCurrent", "guestRequested"), memory)
-    status.update(host)
-
-
-def set_phase(instance: Object, phase: str, now: float) -> None:
-    """Sets the phase and when it began; a final phase stays."""
-    status = instance.setdefault("status", {})
-    if status.get("phase") == phase or status.get("phase") in FINAL_PHASES:
-        return
-    status["phase"] = phase
-    status.setdefault("phaseTransitionTimestamps", []).append(
-        {"phase": phase, "phaseTransitionTimestamp": timestamp(now)}
-    )
 
 
 def ended(instance: Object, reason: str, now: float) -> None:
     """The domain has gone: by itself, or because it was told to."""
     good = reason == "shutdown"
-    set_phase(instance, SUCCEEDED if good else FAILED, now)
+    phase.enter(instance, phase.SUCCEEDED if good else phase.FAILED, timestamp(now))
     _drop_condition(instance, "Paused")
     why = "the guest has shut down" if good else f"the guest has ended: {reason}"
     set_condition(instance, "Ready", False, "GuestNotRunning", why, now)

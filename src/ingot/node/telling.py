@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import INSTANCES
@@ -20,11 +21,9 @@ PROGRESS_SECONDS = 1.0
 class Teller:
     """Writes status, events and the node's finalizer. A 409 means that somebody wrote meanwhile: start over."""
 
-    def __init__(self, client: Client, recorder: Recorder, host: Object, clock: Clock = SYSTEM) -> None:
-        """`host` is what every running instance says of this node, as fields of its status."""
+    def __init__(self, client: Client, recorder: Recorder, clock: Clock = SYSTEM) -> None:
         self._client = client
         self._recorder = recorder
-        self._host = host
         self._clock = clock
 
     async def hold(self, instance: Object) -> Object:
@@ -42,9 +41,9 @@ class Teller:
         return await self._client.patch(INSTANCES, name_of(instance), {"metadata": metadata}, namespace_of(instance))
 
     async def running(self, instance: Object, state: DomainState, volumes: list[Object]) -> None:
-        began = (instance.get("status") or {}).get("phase") != status.RUNNING
+        began = phase.phase_of(instance) != phase.RUNNING
         told = copy_of(instance)
-        status.running(told, state, self._host, self._clock.time())
+        status.running(told, state, self._clock.time())
         status.volumes(told, volumes)
         await patch_status(self._client, INSTANCES, instance, told)
         if began:
