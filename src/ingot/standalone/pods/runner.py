@@ -1,6 +1,5 @@
 """Runs the pods that are bound to this machine: what a kubelet is to a node of a cluster."""
 
-import logging
 from pathlib import Path
 
 from ingot.api.object import Object, uid_of
@@ -20,8 +19,6 @@ from ingot.standalone.pods.node import Node
 from ingot.standalone.pods.probes import Probes
 from ingot.standalone.pods.running import Memory, Running
 from ingot.standalone.pods.status import Picture, status_of
-
-log = logging.getLogger(__name__)
 
 WORKERS = 32
 # What runs of a pod that nobody knows any more gets this long to end.
@@ -97,11 +94,13 @@ class PodRunner:
 
     async def _finish(self, pod: Object) -> Result | None:
         """A pod that is over runs nothing and holds no volume; its logs stay until it is deleted."""
-        wait = self._ending.step(uid_of(pod), _grace(pod))
-        if not wait:
-            await self._ending.release(uid_of(pod))
-            self._forget(uid_of(pod))
-        return Result(wait) if wait else None
+        uid = uid_of(pod)
+        if wait := self._ending.step(uid, _grace(pod)):
+            self._watch(key_of(pod), Picture(*self._running.views(pod)))
+            return Result(wait)
+        await self._ending.release(uid)
+        self._forget(uid)
+        return None
 
     def _forget(self, uid: str) -> None:
         self._memories.pop(uid, None)

@@ -75,7 +75,7 @@ class Running:
                 place.make(place.path)
                 memory.volumes = await prepare(self._client, pod, place)
             except OSError as error:
-                raise _on_disk(error) from error
+                raise _on_disk("FailedMount", error) from error
 
     async def _start_due(
         self, pod: Object, memory: Memory, views: list[View], turn: range
@@ -127,7 +127,7 @@ class Running:
         except CommandFailed as error:
             raise PodFault("RunContainerError", f"{error}; tried again") from error
         except OSError as error:
-            raise _on_disk(error) from error
+            raise _on_disk("RunContainerError", error) from error
 
     def _backing_off(self, pod: Object, view: View) -> PodFault:
         why = f"container {view.name} ended with exit code {view.code}; started again {view.backoff:.0f} s after that"
@@ -139,6 +139,6 @@ class Running:
         return min(FIRST_PAUSE * 2.0 ** (memory.faults[what] - 1), LONGEST_PAUSE)
 
 
-def _on_disk(error: OSError) -> PodFault:
+def _on_disk(reason: str, error: OSError) -> PodFault:
     cure = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "put that right"
-    return PodFault("FailedMount", f"{error.filename or 'a file'}: {error.strerror}; {cure}, it is tried again")
+    return PodFault(reason, f"{error.filename or 'a file'}: {error.strerror}; {cure}, it is tried again")
