@@ -57,27 +57,45 @@ class Stage:
     def __init__(self, client: Client, namespace: str) -> None:
         self.client = client
         self.namespace = namespace
+        self._nodes = 0
 
     async def node(self, name: str, spec: Object | None = None, **options: Any) -> None:
-        """A node that is ready: servers taint new ones until somebody says so."""
-        await self.client.create(NODES, a_node(name, **options))
+        """A node that is ready, and that the scheduler knows: servers taint new ones until somebody says so."""
+        wanted = spec or {}
+        await self.client.create(NODES, {**a_node(name, **options), "spec": wanted})
 
         async def ready() -> bool:
-            changed = await self.client.patch(NODES, name, {"spec": {"taints": None, **(spec or {})}})
-            return bool((changed["spec"].get("taints") or []) == ((spec or {}).get("taints") or []))
+            changed = await self.client.patch(NODES, name, {"spec": {"taints": wanted.get("taints")}})
+            return bool(changed["spec"].get("taints") == wanted.get("taints"))
 
         await eventually(ready)
+        self._nodes += 1
+        await self.settled()
 
-    async def pod(self, name: str, claims: tuple[str, ...] = (), labels: Object | None = None, **spec: Any) -> str:
-        """Where a new pod goes, or why it does not."""
+    async def settled(self) -> None:
+        """Waits until the scheduler knows the nodes that there are, and no others."""
+        known = f"0/{self._nodes} nodes" if self._nodes else "no nodes"
+
+        async def knows() -> bool:
+            name = f"probe-{uuid4().hex[:8]}"
+            said = await self.pod(name, nodeSelector={"no": "where"})
+            await self.client.delete(PODS, name, self.namespace, grace_period=0)
+            return said.startswith(known) and "not-ready" not in said
+
+        await eventually(knows)
+
+    async def pod(
+        self, name: str, claims: tuple[str, ...] = (), labels: Object | None = None, passing: str = "", **spec: Any
+    ) -> str:
+        """Where a new pod goes, or why it does not. What is `passing` is no answer yet."""
         pod = a_pod(self.namespace, name, claims, **spec)
         pod["metadata"]["labels"] = labels or {}
         await self.client.create(PODS, pod)
 
         async def outcome() -> str:
             found = await self.client.get(PODS, name, self.namespace)
-            said = condition(found, "PodScheduled") or {}
-            return str(found["spec"].get("nodeName") or said.get("message") or "")
+            said = str((condition(found, "PodScheduled") or {}).get("message") or "")
+            return str(found["spec"].get("nodeName") or ("" if passing and passing in said else said))
 
         return await eventually(outcome)
 
@@ -110,7 +128,6 @@ async def nodes_that_do_not_suit(stage: Stage) -> list[str]:
     said = [await stage.pod("first")]
     await stage.node("one")
     said.append(await stage.pod("selector", nodeSelector={"a": "b"}))
-    await stage.client.delete(NODES, "one")
     await stage.node("cordoned", spec={"unschedulable": True})
     said.append(await stage.pod("put-off", nodeSelector={HOSTNAME: "cordoned"}))
     taints = [{"key": "k", "value": "v", "effect": "NoExecute"}, {"key": "z", "effect": "NoSchedule"}]
@@ -147,16 +164,16 @@ async def pods_with_claims(stage: Stage) -> list[str]:
     await stage.node("one")
     said = [await stage.pod("absent", ("nothing",))]
     await stage.claim("immediate", storageClassName="")
-    said.append(await stage.pod("unbound", ("immediate",)))
+    said.append(await stage.pod("unbound", ("immediate",), passing="not found"))
     name = await stage.storage_class("kubernetes.io/no-provisioner", "WaitForFirstConsumer")
     await stage.claim("waiting", storageClassName=name)
-    said.append(await stage.pod("nowhere", ("waiting",)))
+    said.append(await stage.pod("nowhere", ("waiting",), passing="persistentvolumeclaim"))
     terms = [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["elsewhere"]}]}]
     far: Object = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}, "storageClassName": f"{name}-far"}
     await stage.client.create(VOLUMES, a_volume(f"far-{name}", **far))
     await stage.claim("far", storageClassName=f"{name}-far")
     await stage.claim_in("far")
-    said.append(await stage.pod("distant", ("far",)))
+    said.append(await stage.pod("distant", ("far",), passing="unbound immediate"))
     return said
 
 
@@ -205,7 +222,9 @@ async def played(kubeconfig: Path, play: Play, add: Callable[[Manager], None]) -
         await client.create(NAMESPACES, {"metadata": {"name": name}})
         await eventually(lambda: client.get(SERVICE_ACCOUNTS, "default", name))
         try:
-            return await play(Stage(client, name))
+            stage = Stage(client, name)
+            await stage.settled()
+            return await play(stage)
         finally:
             for kind, namespace in ((PODS, name), (NODES, "")):
                 for each in (await client.list(kind, namespace))["items"]:
