@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ingot.cli.directory import default_directory
+
 INGOT = """
 import sys, types
 
@@ -161,5 +163,13 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
 def test_the_directory_by_default(tmp_path: Path) -> None:
     done = ingot("status", "-o", "json", XDG_STATE_HOME=str(tmp_path))
     assert json.loads(done.stdout)["directory"] == str(tmp_path / "ingot")
-    done = ingot("status", "-o", "json", XDG_STATE_HOME="", HOME=str(tmp_path))
-    assert json.loads(done.stdout)["directory"] == str(tmp_path / ".local/state/ingot")
+
+
+@pytest.mark.parametrize(("user", "wanted"), [(0, "/var/lib/ingot"), (1000, "{home}/.local/state/ingot")])
+def test_the_directory_by_default_of_root_and_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, wanted: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    assert str(default_directory()) == wanted.format(home=tmp_path)
