@@ -86,6 +86,11 @@ def qemu_of(name: str) -> int:
     raise AssertionError(f"no QEMU of {name}")
 
 
+def descriptors() -> int:
+    """How many files and sockets this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 def status_of(process: int) -> str:
     return Path(f"/proc/{process}/status").read_text()
 
@@ -132,6 +137,7 @@ async def test_guests_outlive_libvirtd_and_are_its_own_again(directory: Path) ->
     hypervisor.subscribe(lambda _name, kind, detail: heard.append(detail) if kind is Kind.CONNECTION else None)
     async with hypervisor, tiny(hypervisor) as identity:
         qemu = qemu_of(NAME)
+        before = descriptors()
         killed = libvirtd.process
         assert killed is not None
         killed.signal(9)
@@ -146,6 +152,7 @@ async def test_guests_outlive_libvirtd_and_are_its_own_again(directory: Path) ->
         await hypervisor.resume(NAME)
         assert qemu_of(NAME) == qemu
         assert libvirtd.process != killed
+        assert descriptors() == before
 
 
 async def test_another_process_finds_libvirtd_and_its_guests(directory: Path) -> None:

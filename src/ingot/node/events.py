@@ -83,8 +83,8 @@ def state(name: str, uuid: str, number: int, reason: int) -> DomainState:
     return DomainState(name, uuid, phase, _word(reasons, reason))
 
 
-def register(connection: Connection, told: Told) -> None:
-    """Asks for the events of all domains. `told` is called in the thread of libvirt's event loop."""
+def register(connection: Connection, told: Told) -> list[int]:
+    """Asks for the events of all domains; by these numbers it can be ended. `told` is called in libvirt's thread."""
 
     def lifecycle(_connection: Any, domain: Domain, event: int, detail: int, _opaque: Any) -> None:
         if event in _LIFECYCLE:
@@ -110,8 +110,10 @@ def register(connection: Connection, told: Told) -> None:
         "TRAY_CHANGE": tray,
         "AGENT_LIFECYCLE": agent,
     }
-    for kind, callback in callbacks.items():
+    return [
         connection.domainEventRegisterAny(None, constant(f"VIR_DOMAIN_EVENT_ID_{kind}"), callback, None)
+        for kind, callback in callbacks.items()
+    ]
 
 
 def _word(words: str, number: int) -> str:

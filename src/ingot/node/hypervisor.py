@@ -86,7 +86,7 @@ class Hypervisor:
         """Why that domain ended: shutdown (by the guest or at its request), crashed, destroyed, failed, ….
 
         It is read from the log that libvirtd keeps, so that it is known whoever was alive at the time. None when it
-        was never started, has not ended, or libvirtd itself was dead when it ended.
+        was never started, has not ended, libvirtd itself was dead when it ended, or the log cannot be read from here.
         """
         logs = self._source.logs
         if logs is None:
@@ -174,7 +174,7 @@ def _reason_in(log: Path, uuid: str) -> str | None:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - LOG_TAIL))
             text = file.read().decode(errors="replace")
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return None
     start = text.rfind(": starting up libvirt version: ")
     last = text[start:] if start >= 0 else text

@@ -10,6 +10,7 @@ import shutil
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ingot.host.files import write_atomically
 from ingot.host.process import Process, spawn
@@ -22,6 +23,8 @@ START_SECONDS = 30.0
 END_SECONDS = 15.0
 # The log of libvirtd is set aside at a start when it has grown beyond this.
 LONGEST_LOG = 1 << 20
+# Where root's libvirtd keeps the logs of domains.
+USUAL_LOGS = Path("/var/log/libvirt/qemu")
 
 
 class Libvirtd:
@@ -140,9 +143,11 @@ class GivenLibvirt:
     """A libvirt that somebody else runs: used as it is, never started or ended."""
 
     def __init__(self, uri: str, logs: Path | None = None) -> None:
-        """`logs` is where it keeps one log for each domain, if that can be read from here."""
+        """`logs` is where it keeps one log for each domain; the usual place when it is this machine's own."""
         self.uri = uri
-        self.logs = logs
+        place = urlsplit(uri)
+        own = place.path == "/system" and not place.hostname
+        self.logs = logs or (USUAL_LOGS if own else None)
 
     async def ensure(self) -> str:
         return self.uri

@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 from ingot.node import binding
@@ -36,7 +36,7 @@ class Session:
         self._connection = binding.connect(uri)
         self._connection.registerCloseCallback(lambda *_: broken(self), None)
         _keep_alive(self._connection)
-        register(self._connection, told)
+        self._registered = register(self._connection, told)
 
     @property
     def alive(self) -> bool:
@@ -69,10 +69,17 @@ class Session:
             self._users -= 1
             last = self._ended and self._users == 0
         if last:
-            for step in (self._connection.unregisterCloseCallback, self._connection.close):
-                # A connection that is broken cannot be taken leave of.
-                with contextlib.suppress(Exception):
-                    step()
+            self._close()
+
+    def _close(self) -> None:
+        """Gives back what the connection holds. What is registered holds the connection, and with it its socket."""
+        ends: list[Callable[[], int]] = [
+            partial(self._connection.domainEventDeregisterAny, number) for number in self._registered
+        ]
+        for end in (*ends, self._connection.unregisterCloseCallback, self._connection.close):
+            # A connection that is broken gives back what is here, and complains that it cannot tell the other side.
+            with contextlib.suppress(Exception):
+                end()
 
 
 def _keep_alive(connection: Connection) -> None:

@@ -154,3 +154,11 @@ async def test_a_given_libvirt_is_neither_started_nor_ended() -> None:
     assert await given.ensure() == "qemu:///system"
     assert not await given.mend()
     await given.end()
+
+
+def test_the_logs_of_a_given_libvirt_are_looked_for_on_this_machine_only(tmp_path: Path) -> None:
+    assert GivenLibvirt("qemu:///system").logs == module.USUAL_LOGS
+    assert GivenLibvirt("qemu+unix:///system?socket=/run/other").logs == module.USUAL_LOGS
+    assert GivenLibvirt("qemu+ssh://other/system").logs is None
+    assert GivenLibvirt("qemu:///session").logs is None
+    assert GivenLibvirt("qemu:///system", tmp_path).logs == tmp_path
