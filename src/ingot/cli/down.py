@@ -1,5 +1,6 @@
 """`ingot down`: ends the server of this machine and what runs beside it."""
 
+import os
 from pathlib import Path
 
 import click
@@ -47,6 +48,7 @@ def _end_guests(directory: Path, timeout: float) -> None:
     from ingot.cli.agent import guest_user
     from ingot.node.farewell import end_guests
     from ingot.node.link import HypervisorError
+    from ingot.standalone.volumes.local import LocalVolumes
 
     if not (directory / "node").is_dir():
         return
@@ -57,6 +59,8 @@ def _end_guests(directory: Path, timeout: float) -> None:
         raise click.ClickException(f"the guests cannot be ended: {error}") from error
     for guest in forced:
         click.echo(f"{guest} did not shut down in {timeout:g} s, and was ended")
+    if os.geteuid() == 0:
+        LocalVolumes(directory / "volumes").detach_all()
 
 
 def _tell_guests(directory: Path) -> None:
