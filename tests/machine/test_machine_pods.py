@@ -157,6 +157,20 @@ async def test_a_container_that_ignores_sigterm_is_killed_after_its_grace(
 
 
 @pytest.mark.usefixtures("runner")
+async def test_a_pod_that_is_active_for_too_long_fails_and_ends(client: Client, namespace: str, kubelet: Path) -> None:
+    pod = await client.create(PODS, a_bound_pod(namespace, "p", activeDeadlineSeconds=1))
+    found = await reached(client, pod, "Failed")
+    assert found["status"]["reason"] == "DeadlineExceeded"
+
+    async def ended() -> bool:
+        status = (await client.get(PODS, "p", namespace))["status"]
+        return "terminated" in status["containerStatuses"][0]["state"]
+
+    await eventually(ended)
+    assert not processes_of(kubelet)
+
+
+@pytest.mark.usefixtures("runner")
 async def test_the_launcher_ends_when_its_pipe_is_closed(client: Client, namespace: str, kubelet: Path) -> None:
     script = 'trap "" TERM; mkfifo -m 600 "$0"; exec cat "$0"'
     launcher = {

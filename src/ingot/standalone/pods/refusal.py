@@ -22,8 +22,6 @@ def _wishes(spec: Object) -> Iterator[str]:
         yield "spec.ephemeralContainers"
     if spec.get("shareProcessNamespace"):
         yield "spec.shareProcessNamespace"
-    if "activeDeadlineSeconds" in spec:
-        yield "spec.activeDeadlineSeconds"
     for key in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(key) or ()):
             field = f"spec.{key}[{index}]"

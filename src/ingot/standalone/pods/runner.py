@@ -15,6 +15,7 @@ from ingot.kube.objects import is_deleting
 from ingot.standalone.pods.directory import known
 from ingot.standalone.pods.ending import Ending
 from ingot.standalone.pods.exits import Exits
+from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.node import Node
 from ingot.standalone.pods.probes import Probes
 from ingot.standalone.pods.running import Memory, Running
@@ -98,6 +99,11 @@ class PodRunner:
         if wait := self._ending.step(uid, _grace(pod)):
             self._watch(key_of(pod), Picture(*self._running.views(pod)))
             return Result(wait)
+        status = pod["status"]
+        if "reason" in status:
+            # It failed while its containers ran: they have ended since.
+            failure = PodFault(status["reason"], status.get("message", ""), final=True)
+            await self._write(pod, Picture(*self._running.views(pod), failure=failure))
         await self._ending.release(uid)
         self._forget(uid)
         return None

@@ -3,6 +3,7 @@
 import errno
 import time
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from ingot.api.object import Object, uid_of
@@ -51,7 +52,8 @@ class Running:
     async def step(self, pod: Object, memory: Memory) -> tuple[Picture, float]:
         """Starts what is due; the picture afterwards, and in how many seconds to look again (0: when woken)."""
         init, main = self.views(pod)
-        if failure := refusal(pod):
+        left = _time_left(pod, self._clock.time())
+        if failure := refusal(pod) or _expired(pod, left):
             self._events.record(pod, failure.reason, failure.message, "Warning")
             return Picture(init, main, failure=failure), 0.0
         try:
@@ -65,6 +67,7 @@ class Running:
         faults, waits = await self._start_due(pod, memory, views, turn)
         if memory.volumes and memory.volumes.renewal:
             waits.append(max(0.01, memory.volumes.renewal - time.monotonic()))
+        waits += [left] if left else []
         return Picture(init, main, faults), min(waits, default=0.0)
 
     async def _ready_volumes(self, pod: Object, memory: Memory) -> None:
@@ -142,3 +145,19 @@ class Running:
 def _on_disk(reason: str, error: OSError) -> PodFault:
     cure = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "put that right"
     return PodFault(reason, f"{error.filename or 'a file'}: {error.strerror}; {cure}, it is tried again")
+
+
+def _time_left(pod: Object, now: float) -> float | None:
+    """Seconds until the pod's deadline; None if it has none."""
+    most = pod["spec"].get("activeDeadlineSeconds")
+    if most is None:
+        return None
+    began = pod.get("status", {}).get("startTime")
+    return float(most) + (datetime.fromisoformat(began).timestamp() - now if began else 0.0)
+
+
+def _expired(pod: Object, left: float | None) -> PodFault | None:
+    if left is None or left > 0:
+        return None
+    why = f"it was active for longer than activeDeadlineSeconds: {pod['spec']['activeDeadlineSeconds']} allows"
+    return PodFault("DeadlineExceeded", why, final=True)

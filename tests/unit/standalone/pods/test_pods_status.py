@@ -103,7 +103,7 @@ def test_a_failure_is_the_reason_of_the_pod(view: Any) -> None:
         ({"containers": [{"lifecycle": {"postStart": {}}}]}, "spec.containers[0].lifecycle"),
         ({"containers": [{}], "initContainers": [{"restartPolicy": "Always"}]}, "spec.initContainers[0].restartPolicy"),
         ({"containers": [{"startupProbe": {"grpc": {}}}]}, "spec.containers[0].startupProbe.grpc"),
-        ({"containers": [{}], "activeDeadlineSeconds": 5}, "spec.activeDeadlineSeconds"),
+        ({"containers": [{}], "shareProcessNamespace": True}, "spec.shareProcessNamespace"),
     ],
 )
 def test_what_is_refused(spec: Object, named: str) -> None:
