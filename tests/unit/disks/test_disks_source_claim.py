@@ -119,8 +119,49 @@ async def test_very_many_files_are_not_all_told(tmp_path: Path, mounted: Path) -
     assert len((await refused(tmp_path, claim(), volume(**LOCAL))).message) < 700
 
 
-async def test_no_image(tmp_path: Path, mounted: Path) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"copy": {"mode": "copy-on-write"}},
+        {"accessMode": "read-shared"},
+        {"persistentVolumeClaim": {"claimName": "claim", "readOnly": True}},
+    ],
+)
+async def test_no_image_where_one_is_to_be_read(tmp_path: Path, mounted: Path, more: dict[str, Any]) -> None:
+    assert (await refused(tmp_path, claim(), volume(**LOCAL), **more)).reason == "DiskImageMissing"
+    assert not (mounted / "disk.img").exists()
+
+
+@pytest.mark.parametrize("source", [{"dataVolume": {"name": "claim"}}, {"ephemeral": SOURCE}])
+async def test_an_import_that_has_not_come_is_no_blank_disk(
+    tmp_path: Path, mounted: Path, source: dict[str, Any]
+) -> None:
+    with pytest.raises(DiskFault, match=r"has no disk\.img"):
+        await endpoint(tmp_path, source, claim(), volume(**LOCAL))
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_an_empty_claim_gets_a_blank_disk_of_its_size(tmp_path: Path, mounted: Path, begun: bool) -> None:
+    (mounted / "lost+found").mkdir()
+    if begun:
+        (mounted / "disk.img").touch(mode=0o600)
+    sized = claim() | {"status": {"phase": "Bound", "capacity": {"storage": "3Mi"}}}
+    found = await endpoint(tmp_path, SOURCE, sized, volume(**LOCAL))
+    assert isinstance(found, File)
+    assert (found.path.stat().st_size, found.path.stat().st_blocks) == (3 << 20, 0)
+    assert found.path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_claim_with_other_files_gets_no_disk(tmp_path: Path, mounted: Path) -> None:
+    raw(mounted / "other.img")
     assert (await refused(tmp_path, claim(), volume(**LOCAL))).reason == "DiskImageMissing"
+    assert not (mounted / "disk.img").exists()
+
+
+async def test_a_filesystem_that_is_too_small_is_told(tmp_path: Path, mounted: Path) -> None:
+    huge = claim() | {"status": {"phase": "Bound", "capacity": {"storage": "1Ei"}}}
+    fault = await refused(tmp_path, huge, volume(**LOCAL))
+    assert (fault.reason, (mounted / "disk.img").exists()) == ("NoSpace", False)
 
 
 def _link(path: Path) -> None:
@@ -150,7 +191,6 @@ def _socket(path: Path) -> None:
         (Path.mkdir, "a directory"),
         (os.mkfifo, "a pipe"),
         (_socket, "a socket"),
-        (lambda path: raw(path, 0), "empty"),
     ],
 )
 async def test_what_is_not_an_image(tmp_path: Path, mounted: Path, make: Any, told: str) -> None:

@@ -9,7 +9,7 @@ from ingot.disks.claims import bound, driver_of, is_direct
 from ingot.disks.endpoint import Block, Endpoint, File, Network
 from ingot.disks.kubelet import UnknownPlugin, is_block, volume_path
 from ingot.disks.place import Place
-from ingot.disks.source import filesystem, iscsi, rbd
+from ingot.disks.source import blank, filesystem, iscsi, rbd
 from ingot.disks.source.refusal import patiently, refusal
 from ingot.kube.client import Client
 
@@ -26,7 +26,7 @@ async def resolve(volume: Object, _vmi: Object, place: Place, client: Client) ->
             "neither iscsi nor rbd: leave the driver out, or make it kubelet"
         )
         raise refusal(name, "DriverUnsupported", message)
-    return await _mounted(name, name_of(claim), pv, place)
+    return await _mounted(volume, claim, pv, place)
 
 
 async def _direct(name: str, pv: Object, place: Place, client: Client) -> Network:
@@ -36,16 +36,19 @@ async def _direct(name: str, pv: Object, place: Place, client: Client) -> Networ
     return await rbd.volume_endpoint(rbd.volume_reference(name, pv), keyring, place, client)
 
 
-async def _mounted(name: str, claim: str, pv: Object, place: Place) -> File | Block:
+async def _mounted(volume: Object, claim: Object, pv: Object, place: Place) -> File | Block:
+    name, claim_name = str(volume["name"]), name_of(claim)
     try:
         path = volume_path(place.kubelet, place.pod_uid, pv)
     except UnknownPlugin as error:
         raise refusal(name, "VolumeUnsupported", str(error)) from None
     told = await identity.volume(name, pv, place.node)
     if is_block(pv):
-        device, seen = await patiently(name, str(path), lambda: _device(name, claim, path, place.node))
+        device, seen = await patiently(name, str(path), lambda: _device(name, claim_name, path, place.node))
         return Block(device, identities=told | seen)
-    disk = await patiently(name, str(path), lambda: filesystem.find(name, claim, path))
+    if blank.is_wanted(volume):
+        await patiently(name, str(path), lambda: blank.fill(name, claim, path))
+    disk = await patiently(name, str(path), lambda: filesystem.find(name, claim_name, path))
     # A file on a server's filesystem is another on each node by its path, and the same by the server's.
     seen = frozenset() if "nfs" in pv["spec"] else await patiently(name, str(disk), lambda: _file(disk, place.node))
     return File(disk, identities=told | seen)

@@ -24,9 +24,9 @@ def find(volume: str, claim: str, root: Path) -> Path:
         subject = f"{DISK} of PersistentVolumeClaim {claim!r}"
         missing = f"PersistentVolumeClaim {claim!r} has no {DISK} at its root: put a raw disk image there"
         check_raw(volume, Path(DISK), subject, missing, directory)
-        if others := _others(directory):
+        if found := others(directory):
             message = (
-                f"PersistentVolumeClaim {claim!r} must hold nothing but {DISK}, and also has {', '.join(others)}: "
+                f"PersistentVolumeClaim {claim!r} must hold nothing but {DISK}, and also has {', '.join(found)}: "
                 "remove what does not belong there"
             )
             raise refusal(volume, "TooManyFiles", message)
@@ -35,7 +35,8 @@ def find(volume: str, claim: str, root: Path) -> Path:
     return root / DISK
 
 
-def _others(directory: int) -> list[str]:
+def others(directory: int) -> list[str]:
+    """What else is in a volume besides the disk: a few names of it."""
     found = []
     with os.scandir(directory) as entries:
         for entry in entries:
