@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -35,11 +35,13 @@ CONSOLE = "/apis/subresources.kubevirt.io/v1/namespaces/{namespace}/virtualmachi
 class Lab(IngotUp):
     """A whole machine in a directory of its own, and a copy of the guest image that its guests can read."""
 
-    def __init__(self, options: Sequence[str] = ()) -> None:
+    def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="ingot-"))
         # QEMU runs as another user, who must get to the disks.
         self.home.chmod(0o755)
-        super().__init__(self.home / "d", options)
+        # Storage of a usage type beside the default one, which a test can make small.
+        self.small = self.home / "small"
+        super().__init__(self.home / "d", [f"--usage-type=small={self.small}"])
         self.boot = self.home / "boot.img"
         shutil.copy(GuestImage.build(), self.boot)
 
@@ -151,16 +153,34 @@ async def refused(client: Client, machine: Object, reason: str, seconds: float =
     return await eventually(look, lambda: (seen[0] or {}).get("status"), seconds)
 
 
-async def warnings_of(client: Client, instance: Object) -> dict[str, str]:
-    """The last warning of each reason about an instance."""
-    selector = f"involvedObject.uid={uid_of(instance)},type=Warning"
-    found = await client.list(EVENTS, namespace_of(instance), field_selector=selector)
-    return {event["reason"]: event["message"] for event in found["items"]}
+async def warning_of(client: Client, instance: Object, reason: str) -> str:
+    """The message of the warning for that reason about an instance, once it is there."""
+    selector = f"involvedObject.uid={uid_of(instance)},type=Warning,reason={reason}"
+
+    async def look() -> str | None:
+        found = await client.list(EVENTS, namespace_of(instance), field_selector=selector)
+        return next((str(event["message"]) for event in found["items"]), None)
+
+    return await eventually(look, lambda: f"no event with reason {reason}", 10)
+
+
+@contextlib.asynccontextmanager
+async def created(client: Client, machine: Object) -> AsyncIterator[Object]:
+    """Creates a machine, which is gone again when the block ends, however it ends."""
+    made = await client.create(MACHINES, machine)
+    try:
+        yield made
+    finally:
+        await deleted(client, made)
 
 
 async def deleted(client: Client, machine: Object, seconds: float = 60.0) -> None:
-    """Deletes a machine, and waits until it and its instance are gone."""
-    await client.delete(MACHINES, name_of(machine), namespace_of(machine), propagation="Foreground")
+    """Deletes a machine if it is still there, and waits until it and its instance are gone."""
+    try:
+        await client.delete(MACHINES, name_of(machine), namespace_of(machine), propagation="Foreground")
+    except ApiError as error:
+        if error.code != 404:
+            raise
     seen: list[Object | None] = [None]
 
     async def look() -> bool:
