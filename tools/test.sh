@@ -23,4 +23,10 @@ suite() {
 suite unit tests/unit -n 2
 suite "wire, on Ingot's own server" tests/wire
 suite fault tests/fault
-suite "all others" tests --ignore=tests/unit --ignore=tests/wire --ignore=tests/fault
+# A file's tests share an API server, so they stay together.
+suite controllers tests/control -n 2 --dist loadfile
+suite "one machine" tests/machine -n 2 --dist loadfile
+# Guests are emulated where the CPU cannot run them itself: one at a time is quickest on two cores.
+suite guests tests/guest
+suite "all others" tests --ignore=tests/unit --ignore=tests/wire --ignore=tests/fault \
+    --ignore=tests/control --ignore=tests/machine --ignore=tests/guest

@@ -77,6 +77,11 @@ async def test_missing_claim(bench: Bench) -> None:
         await bench.add(*bench.claim())
 
 
+def rename(source: Path, target: Path) -> None:
+    """In one step, whatever the target was."""
+    source.replace(target)
+
+
 def two_files(directory: Path) -> Callable[[], None]:
     data_disk(directory / "disk.img", content("two"))
     other = directory / "other.img"
@@ -88,20 +93,20 @@ def qcow2_in_place_of_raw(directory: Path) -> Callable[[], None]:
     disk, right = directory / "disk.img", directory.with_suffix(".raw")
     data_disk(right, content("format"))
     qcow2(right, disk)
-    return lambda: os.replace(right, disk)
+    return lambda: rename(right, disk)
 
 
 def link_in_place_of_file(directory: Path) -> Callable[[], None]:
     disk, right = directory / "disk.img", directory.with_suffix(".raw")
     data_disk(right, content("link"))
     disk.symlink_to(right)
-    return lambda: os.replace(right, disk)
+    return lambda: rename(right, disk)
 
 
 def nothing(directory: Path) -> Callable[[], None]:
     right = directory.with_suffix(".raw")
     data_disk(right, content("nothing"))
-    return lambda: os.replace(right, directory / "disk.img")
+    return lambda: rename(right, directory / "disk.img")
 
 
 @pytest.mark.parametrize(
