@@ -25,7 +25,7 @@ from ingot.api.object import Object
 from kube import box
 from kube.cluster import ControlPlane
 from kube.process import Process
-from kube.traces import Traces
+from kube.traces import Traces, pod_processes
 
 # What pods with volumes need of the controller manager beside cluster.CONTROLLERS.
 NODE_CONTROLLERS = (
@@ -36,7 +36,8 @@ NODE_CONTROLLERS = (
 )
 PLUGINS = Path("/usr/lib/cni")
 START_TIMEOUT = 60.0
-_DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins/kubelet.sock")
+# Every kubelet listens there, wherever its root is.
+_KUBELET_SOCKET = "/var/lib/kubelet/device-plugins/kubelet.sock"
 _PACKAGES = {"containerd": "containerd", "ctr": "containerd", "runc": "runc", "losetup": "mount", "ip": "iproute2"}
 
 
@@ -51,11 +52,15 @@ def why_not() -> str:
         missing.add("containernetworking-plugins")
     if missing:
         return f"no node: apt-get install {' '.join(sorted(missing))}"
+    # A kubelet ends the pods of another one, and so does leaving.
+    if found := pod_processes():
+        return f"a node needs a machine without pods, and here are processes in the group kubepods: {found}"
+    return "a node needs a machine without a kubelet, and one runs here" if _is_kubelet_here() else ""
+
+
+def _is_kubelet_here() -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
-        # A kubelet empties this directory as it starts, wherever its root is.
-        if probe.connect_ex(str(_DEVICE_PLUGINS)) == 0:
-            return "a node needs a machine without a kubelet, and one runs here"
-    return ""
+        return probe.connect_ex(_KUBELET_SOCKET) == 0
 
 
 class RealNode:
@@ -83,7 +88,6 @@ class RealNode:
             stack.callback(_run, "ip", "address", "delete", self._address, "dev", "lo")
             _run("ip", "address", "add", self._address, "dev", "lo")
             self._start_containerd(stack)
-            stack.callback(self._end_pods)
             self._start_kubelet(stack)
             self._stack = stack.pop_all()
         return self
@@ -168,7 +172,7 @@ class RealNode:
 
     def _ready(self) -> bool:
         query = "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}"
-        return self.kubectl("get", "nodes", "-o", query) == "True"
+        return self.kubectl("get", "nodes", f"--field-selector=metadata.name={self.name}", "-o", query) == "True"
 
     def _start(self, stack: ExitStack, name: str, command: list[str], ready: Callable[[], bool]) -> None:
         process = stack.enter_context(Process(name, command, self.directory / f"{name}.log"))
@@ -179,11 +183,6 @@ class RealNode:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{name} was not ready in {START_TIMEOUT:.0f} s\n{process.tail()}")
             time.sleep(0.1)
-
-    def _end_pods(self) -> None:
-        """Ends what still runs, when the kubelet no longer does."""
-        for container in self._ctr("tasks", "list", "--quiet").split():
-            self._ctr("tasks", "delete", "--force", container)
 
     def _ctr_command(self, *arguments: str) -> list[str]:
         return ["ctr", f"--address={self._socket}", "--namespace=k8s.io", *arguments]

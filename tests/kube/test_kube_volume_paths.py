@@ -94,7 +94,7 @@ class Stage:
 
     @asynccontextmanager
     async def running(self, pod: Object) -> AsyncIterator[Object]:
-        """A pod on the node for the length of the block. Nothing of its volumes is on the node afterwards."""
+        """A pod on the node for the length of the block. Nothing of its volumes stays on the node."""
         pod["spec"]["nodeName"] = self.node.name
         made = await self.client.create(PODS, pod)
         try:
@@ -103,12 +103,20 @@ class Stage:
             await self.client.delete(PODS, name_of(made), self.namespace, grace_period=1)
             await eventually(lambda: self.is_gone(name_of(made)), SECONDS)
         # A pod that was over already is gone at once, and its volumes a little later.
-        await eventually(lambda: asyncio.to_thread(lambda: not self.volumes(made)), SECONDS)
+        await eventually(lambda: asyncio.to_thread(lambda: not self.traces(made)), SECONDS)
+
+    def place(self, pod: Object) -> Path:
+        return self.node.root / "pods" / uid_of(pod)
 
     def volumes(self, pod: Object) -> list[Path]:
-        """The volumes of a pod that the kubelet has anything of, whether or not it is mounted."""
-        place = self.node.root / "pods" / uid_of(pod)
-        return [*place.glob("volumes/*/*"), *place.glob("volumeDevices/*/*"), *mounts(place)]
+        """What the kubelet has of volumes in the pod's directory, mounted or not."""
+        return [*self.place(pod).glob("volumes/*/*"), *self.place(pod).glob("volumeDevices/*/*")]
+
+    def traces(self, pod: Object) -> list[object]:
+        """What there is of the volumes of a pod that is the only one of the node."""
+        # The kubelet mounts its own directory, too.
+        mounted = [path for path in mounts(self.node.root) if path != self.node.root]
+        return [*self.volumes(pod), *mounted, *loops(self.node.root)]
 
     async def is_gone(self, name: str) -> bool:
         try:
@@ -117,12 +125,12 @@ class Stage:
             return error.code == 404
         return False
 
-    async def last_word(self, pod: Object) -> str:
+    async def told(self, pod: Object) -> str:
         """The line by which the pod says that it has written: which file or device that was."""
 
         async def look() -> str:
             said = self.node.log(pod).splitlines()
-            return said[-1] if said and said[-1].startswith(("file ", "device ")) else ""
+            return next((line for line in said if line.startswith(("file ", "device "))), "")
 
         try:
             return await eventually(look, SECONDS)
@@ -171,10 +179,10 @@ Source = Callable[[Path], Object]
 async def test_a_filesystem(stage: Stage, tmp_path: Path, source: Source) -> None:
     pv = await stage.volume(source(tmp_path))
     async with stage.running(writes_file(stage.namespace, CLAIM)) as pod:
-        said = await stage.last_word(pod)
+        said = await stage.told(pod)
         path = volume_path(stage.node.root, uid_of(pod), pv)
         disk = path / "disk.img"
-        assert mounts(stage.node.root) == [path]
+        assert mounts(stage.place(pod)) == [path]
         assert said == identity(FILE_ID, disk) == identity(FILE_ID, tmp_path / "disk.img")
         assert disk.read_bytes().startswith(TEXT.encode())
         endpoint = await stage.resolved(pod)
@@ -187,7 +195,7 @@ async def test_a_block_device(stage: Stage, tmp_path: Path, source: Source) -> N
     with storage.loop(tmp_path / "disk") as device:
         pv = await stage.volume(source(device), "Block")
         async with stage.running(writes_device(stage.namespace, CLAIM)) as pod:
-            said = await stage.last_word(pod)
+            said = await stage.told(pod)
             path = volume_path(stage.node.root, uid_of(pod), pv)
             assert stage.volumes(pod) == [path]
             assert said == identity(DEVICE_ID, path) == identity(DEVICE_ID, device)
@@ -195,16 +203,15 @@ async def test_a_block_device(stage: Stage, tmp_path: Path, source: Source) -> N
             endpoint = await stage.resolved(pod)
             assert isinstance(endpoint, Block)
             assert identity(DEVICE_ID, endpoint.path) == said
-        assert not loops(stage.node.root)
 
 
 async def test_a_host_path_stays_where_it_is(stage: Stage, tmp_path: Path) -> None:
     pv = await stage.volume(storage.host_path(tmp_path))
     async with stage.running(writes_file(stage.namespace, CLAIM)) as pod:
-        said = await stage.last_word(pod)
+        said = await stage.told(pod)
         path = volume_path(stage.node.root, uid_of(pod), pv)
         assert said == identity(FILE_ID, path / "disk.img")
-        assert not stage.volumes(pod)
+        assert not stage.traces(pod)
         endpoint = await stage.resolved(pod)
         assert isinstance(endpoint, File)
         assert endpoint.path == tmp_path / "disk.img"
@@ -220,7 +227,7 @@ async def test_a_launcher_with_disks_is_let_go_by_the_pipe_in_its_private_direct
     pod = launcher(an_instance(stage.namespace), {"disk": claim})
     await stage.client.patch(NODES, stage.node.name, {"metadata": {"labels": pod["spec"]["nodeSelector"]}})
     async with stage.running(pod) as made:
-        private = stage.node.root / "pods" / uid_of(made) / "volumes/kubernetes.io~empty-dir" / PRIVATE_VOLUME
+        private = stage.place(made) / "volumes/kubernetes.io~empty-dir" / PRIVATE_VOLUME
         await eventually(lambda: asyncio.to_thread(lambda: (private / END_PIPE).is_fifo()), SECONDS)
         endpoint = await stage.resolved(made)
         assert isinstance(endpoint, File)

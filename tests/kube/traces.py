@@ -12,11 +12,13 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
-_SETTINGS = tuple(
+SETTINGS = tuple(
     Path("/proc/sys") / name
     for name in (
         "vm/overcommit_memory",
@@ -48,7 +50,7 @@ class Traces:
         self._socket = socket
 
     def __enter__(self) -> Traces:
-        self._settings = {path: path.read_text() for path in _SETTINGS if path.exists()}
+        self._settings = {path: path.read_text() for path in SETTINGS if path.exists()}
         self._new = [path for path in _DIRECTORIES if not path.exists()]
         return self
 
@@ -56,20 +58,30 @@ class Traces:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Raises Leaked."""
-        for process in shims(self._socket):
-            os.kill(process, signal.SIGKILL)
-        _wait_until_none(self._socket)
+        for path, content in self._settings.items():
+            path.write_text(content)
+        _until(self._end_processes)
         for device in loops(self._directory):
             subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
         for place in reversed(mounts(self._directory)):
             subprocess.run(["umount", "--", place], check=False, capture_output=True)
-        _remove_control_groups()
         for path in self._new:
             shutil.rmtree(path, ignore_errors=True)
-        for path, content in self._settings.items():
-            path.write_text(content)
-        if left := [*map(str, mounts(self._directory)), *loops(self._directory), *map(str, shims(self._socket))]:
+        # Processes that have ended are in their groups until somebody has asked for their exit codes.
+        _until(_remove_control_groups)
+        if left := self._left():
             raise Leaked(left)
+
+    def _end_processes(self) -> bool:
+        found = [*shims(self._socket), *pod_processes()]
+        for process in found:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        return not found
+
+    def _left(self) -> list[str]:
+        processes = [f"process {each}" for each in (*shims(self._socket), *pod_processes())]
+        return [*processes, *loops(self._directory), *map(str, (*mounts(self._directory), *_control_groups()))]
 
 
 def mounts(below: Path) -> list[Path]:
@@ -99,13 +111,34 @@ def shims(socket: Path) -> list[int]:
     return found
 
 
-def _wait_until_none(socket: Path) -> None:
-    deadline = time.monotonic() + _TIMEOUT
-    while shims(socket) and time.monotonic() < deadline:
-        time.sleep(0.02)
+def pod_processes() -> list[int]:
+    """The processes of all pods on this machine."""
+    groups = [path for top in _control_groups() for path in top.rglob("cgroup.procs")]
+    return sorted({int(process) for path in groups for process in _read(path).split()})
 
 
-def _remove_control_groups() -> None:
-    for top in (*_CONTROL_GROUPS.glob("kubepods"), *_CONTROL_GROUPS.glob("*/kubepods")):
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # the group is gone meanwhile, or is one of threads
+        return ""
+
+
+def _control_groups() -> list[Path]:
+    """The group of all pods, in each hierarchy."""
+    return [*_CONTROL_GROUPS.glob("kubepods"), *_CONTROL_GROUPS.glob("*/kubepods")]
+
+
+def _remove_control_groups() -> bool:
+    for top in _control_groups():
         for path, _, _ in os.walk(top, topdown=False):
-            Path(path).rmdir()
+            with suppress(OSError):
+                Path(path).rmdir()
+    return not _control_groups()
+
+
+def _until(done: Callable[[], bool]) -> None:
+    """Tries until it is done, for a while: what is left then is told by name."""
+    deadline = time.monotonic() + _TIMEOUT
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.05)
