@@ -2,6 +2,7 @@
 PYTEST := .venv/bin/pytest
 READY := .venv/.ready
 TESTS_READY := .venv/.tests-ready
+KUBE_READY := .venv/.kube-ready
 
 .PHONY: help setup lint test demo bench kube test-kube lock
 
@@ -16,6 +17,10 @@ $(READY): requirements.lock tools/uv.lock.txt tools/setup.sh pyproject.toml hatc
 
 $(TESTS_READY): $(READY) tools/setup.sh
 	tools/setup.sh tests
+	@touch $@
+
+$(KUBE_READY): $(TESTS_READY) tools/setup.sh
+	tools/setup.sh kube
 	@touch $@
 
 lint: $(READY) ## ruff, mypy strict, import layers
@@ -37,7 +42,7 @@ bench: $(TESTS_READY) ## Ingot and kube-apiserver side by side
 kube: $(READY) ## build a real Kubernetes for the tests, once, into a cache outside the tree
 	PYTHONPATH=tests .venv/bin/python -m kube.build
 
-test-kube: $(TESTS_READY) ## the wire suite on both servers, and the tests on a real cluster
+test-kube: $(KUBE_READY) ## the wire suite on both servers, and the tests on a real cluster
 	PYTHONPATH=tests .venv/bin/python -m kube.build --check
 	$(PYTEST) tests/wire tests/control tests/kube --servers ingot,kube
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up everything that Ingot needs on Debian 12: apt packages, then .venv from the lock.
-# `setup.sh tests` adds the storage servers that the tests start.
+# `setup.sh tests` adds the storage servers that the tests start, and `setup.sh kube` what a real node needs.
 # Safe to run at any time. `make` calls it only when one of its inputs has changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +16,8 @@ PACKAGES=(
     busybox-static isolinux syslinux-common
 )
 TEST_PACKAGES=(ceph-common ceph-mon ceph-osd glusterfs-server nginx-light tgt wrk xfsprogs)
+# containerd for the pods of a real kubelet, and gRPC for a CSI driver.
+KUBE_PACKAGES=(containerd containernetworking-plugins python3-grpcio)
 POLICY=/usr/sbin/policy-rc.d
 # Debian's interpreter, not whatever comes first on PATH: it is an optimised build, and the one that
 # Debian's own Python packages are made for.
@@ -124,8 +126,11 @@ case ${1:-} in
 tests)
     install_packages "${TEST_PACKAGES[@]}"
     ;;
+kube)
+    install_packages "${KUBE_PACKAGES[@]}"
+    ;;
 *)
-    say "unknown: $1; known: tests"
+    say "unknown: $1; known: tests, kube"
     exit 2
     ;;
 esac
