@@ -149,7 +149,7 @@ def _known_schema(node: Node, place: Place, root: bool) -> Object:
     if root or node.embedded:
         properties |= {"apiVersion": {}, "kind": {}}
         # Embedded metadata has fields that no schema here lists: the walk looks at it.
-        properties["metadata"] = properties.get("metadata", {}) if root else {"maxProperties": 0}
+        properties["metadata"] = properties.get("metadata", {}) if root else _without_schema()
     schema: Object = {"properties": properties}
     if node.values is not None:
         schema["additionalProperties"] = place(node.values)

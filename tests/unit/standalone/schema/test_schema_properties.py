@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ingot.api.object import Object
@@ -93,6 +93,7 @@ def test_rules_can_be_asked_about_any_object(obj: Object, old: Object) -> None:
 
 
 @given(objects(SPEC, "Thing"))
+@example({"spec": {"emb": {"metadata": [{"a": 1}]}}})
 @settings(max_examples=100)
 def test_the_quick_answers_are_never_too_kind(obj: Object) -> None:
     if VALID(obj):
