@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ingot_up import IngotUp
 from kube.binaries import binaries, home, why_not
 from kube.cluster import ControlPlane
 
 SERVERS = ("ingot", "kube")
+
+# How long an example takes by the clock says more of the machine's load than of the code.
+settings.register_profile("ingot", deadline=None)
+settings.load_profile("ingot")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

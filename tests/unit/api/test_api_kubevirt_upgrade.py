@@ -234,7 +234,6 @@ specs = st.fixed_dictionaries(
 
 
 @given(specs, st.sampled_from(["VM", "VirtualMachineInstance", "VirtualMachine"]))
-@settings(deadline=None)
 def test_once_is_as_twice_and_nothing_is_lost_on_the_way_back(spec, kind):
     asked = made(kind, spec, ALPHA)
     once = registry.convert(asked, "v1")
@@ -245,7 +244,6 @@ def test_once_is_as_twice_and_nothing_is_lost_on_the_way_back(spec, kind):
 
 
 @given(specs)
-@settings(deadline=None)
 def test_every_old_disk_becomes_a_disk_with_a_volume(spec):
     before = spec["domain"]["devices"]["disks"]
     disks, volumes = upgraded(*registry.copy_json(before), volumes=spec.get("volumes", []))
@@ -261,7 +259,7 @@ def test_every_old_disk_becomes_a_disk_with_a_volume(spec):
 
 
 @given(specs)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_what_v1alpha1_accepts_is_accepted_as_it_is_stored(spec):
     kept, faults = judge(made("VM", spec, ALPHA))
     if faults:

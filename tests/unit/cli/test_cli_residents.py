@@ -22,6 +22,9 @@ def test_only_guests_whose_qemu_runs_are_told(tmp_path: Path) -> None:
     qemu = [sys.executable, "-c", "import time; time.sleep(60)", "-name", "guest=residents-test_runs,debug-threads=on"]
     with subprocess.Popen(qemu) as process:
         try:
+            # Popen comes back a moment before the kernel shows the arguments of what it has started.
+            while not Path(f"/proc/{process.pid}/cmdline").read_bytes():
+                assert process.poll() is None
             assert [str(guest) for guest in guests(tmp_path)] == ["default/runs"]
         finally:
             process.kill()

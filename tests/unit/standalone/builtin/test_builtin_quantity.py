@@ -1,12 +1,12 @@
 """Quantities: what was read from a real kube-apiserver 1.32.13, and what must hold for all of them."""
 
-import time
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_linear
 from ingot.standalone.builtin.quantity import (
     WRONG_FORMAT,
     WRONG_NUMBER,
@@ -98,9 +98,10 @@ def test_the_stored_form_says_the_same_number_and_is_stable(number: int, suffix:
     assert (again.text, again.exact) == (quantity.text, quantity.exact)
 
 
-@pytest.mark.parametrize("text", ["1" * 200_000 + "!", "1." + "1" * 200_000 + "!", "1" + "e" * 200_000 + "!"])
-def test_a_long_text_is_refused_in_time(text):
-    started = time.monotonic()
-    with pytest.raises(QuantityError):
-        Quantity.parse(text)
-    assert time.monotonic() - started < 2
+@pytest.mark.parametrize(("before", "repeated"), [("", "1"), ("1.", "1"), ("1", "e")])
+def test_a_long_text_is_refused_in_time(before, repeated):
+    def refuse(length):
+        with pytest.raises(QuantityError):
+            Quantity.parse(before + repeated * length + "!")
+
+    assert_linear(refuse, 50_000)

@@ -40,7 +40,7 @@ def test_a_body_that_ends_early_is_refused(path: Path) -> None:
         assert refused.value.code == 400
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(GOLDEN), st.data())
 def test_a_damaged_body_is_an_object_or_a_bad_request(path: Path, data: st.DataObject) -> None:
     raw = bytearray(raw_of(path))

@@ -19,14 +19,14 @@ def head(name: str) -> Object:
 
 
 @pytest.mark.parametrize("name", sorted(schema_names()))
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_an_object_comes_back_as_it_was(name: str, data: st.DataObject) -> None:
     obj = {**head(name), **data.draw(objects(schemas.resolved(name)))}
     assert decode(body(name, obj)) == obj
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_schemas_of_custom_resources_come_back_as_they_were(data: st.DataObject) -> None:
     name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"

@@ -1,7 +1,6 @@
-import time
-
 import pytest
 
+from growth import assert_linear
 from ingot.standalone.schema.formats import checker, go_duration, parse_duration
 
 HOUR = 3600 * 10**9
@@ -64,21 +63,20 @@ def test_an_address_that_never_ends_takes_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("name", "before", "repeated", "after"),
     [
-        ("duration", "9" * 200_000),
-        ("duration", "9" * 400 + "h"),
-        ("duration", "9" * 5000 + " days"),
-        ("email", " " * 200_000),
-        ("email", "a." * 100_000),
-        ("rgbcolor", "rgb(" + " " * 200_000),
-        ("byte", "a" * 200_001),
-        ("hostname", "a" * 200_000),
+        ("duration", "", "9", ""),
+        ("duration", "", "9", "h"),
+        ("duration", "", "9", " days"),
+        ("email", "", " ", ""),
+        ("email", "", "a.", ""),
+        ("rgbcolor", "rgb(", " ", ""),
+        ("byte", "a", "aaaa", ""),
+        ("hostname", "", "a", ""),
     ],
 )
-def test_a_long_text_is_refused_in_time(name: str, text: str) -> None:
+def test_a_long_text_is_refused_in_time(name: str, before: str, repeated: str, after: str) -> None:
     check = checker(name)
     assert check is not None
-    started = time.monotonic()
-    assert not check(text)
-    assert time.monotonic() - started < 2
+    assert_linear(lambda length: check(before + repeated * length + after), 50_000)
+    assert not any(check(before + repeated * length + after) for length in (400, 5000, 50_000))
