@@ -6,8 +6,6 @@ import asyncio
 import shlex
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,13 +13,10 @@ import pytest
 
 from ingot.api.kubevirt.names import END_PIPE, PRIVATE_VOLUME
 from ingot.api.object import Object, name_of, uid_of
-from ingot.api.resources import NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, VOLUME_CLAIMS, VOLUMES
-from ingot.api.status import ApiError
+from ingot.api.resources import NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, VOLUME_CLAIMS
 from ingot.control.launcher import launcher
-from ingot.disks.endpoint import Block, Endpoint, File
+from ingot.disks.endpoint import Block, File
 from ingot.disks.kubelet import volume_path
-from ingot.disks.place import Place
-from ingot.disks.resolve import resolve
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot.node.launcher import let_go
@@ -31,10 +26,10 @@ from kube.binaries import why_not as no_binaries
 from kube.cluster import CONTROLLERS, ControlPlane
 from kube.node import NODE_CONTROLLERS, RealNode
 from kube.node import why_not as no_node
-from kube.traces import loops, mounts
-from machine.machine_support import HOSTNAME, a_claim, a_volume, eventually
+from kube.stage import SECONDS, Stage
+from kube.traces import mounts
+from machine.machine_support import eventually
 
-SECONDS = 60.0
 TEXT = "written by the pod"
 WRITE_FILE = f"dd if=/dev/zero of=/v/disk.img bs=64k count=1 && echo {TEXT} | dd of=/v/disk.img conv=notrunc"
 WRITE_DEVICE = f"echo {TEXT} | dd of=/v conv=notrunc,fsync"
@@ -65,82 +60,6 @@ async def stage(node: RealNode) -> AsyncIterator[Stage]:
         await client.create(NAMESPACES, {"metadata": {"name": name}})
         await eventually(lambda: client.get(SERVICE_ACCOUNTS, "default", name), SECONDS)
         yield Stage(client, node, name)
-
-
-@dataclass
-class Stage:
-    """A namespace on the cluster, and what is put into it."""
-
-    client: Client
-    node: RealNode
-    namespace: str
-
-    async def volume(self, source: Object, mode: str = "Filesystem") -> Object:
-        """A PersistentVolume on the node. The claim that it is bound to has the namespace's name, as it has itself."""
-        term = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [self.node.name]}]}
-        pv = a_volume(self.namespace, volumeMode=mode, storageClassName=self.namespace)
-        del pv["spec"]["hostPath"]
-        pv["spec"] |= {**source, "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}
-        made = await self.client.create(VOLUMES, pv)
-        claim = a_claim(self.namespace, "claim", volumeMode=mode, storageClassName=self.namespace)
-        await self.client.create(VOLUME_CLAIMS, claim)
-
-        async def bound() -> bool:
-            found = await self.client.get(VOLUME_CLAIMS, "claim", self.namespace)
-            return bool(found["status"]["phase"] == "Bound")
-
-        await eventually(bound, SECONDS)
-        return made
-
-    @asynccontextmanager
-    async def running(self, pod: Object) -> AsyncIterator[Object]:
-        """A pod on the node for the length of the block. Nothing of its volumes stays on the node."""
-        pod["spec"]["nodeName"] = self.node.name
-        made = await self.client.create(PODS, pod)
-        try:
-            yield made
-        finally:
-            await self.client.delete(PODS, name_of(made), self.namespace, grace_period=1)
-            await eventually(lambda: self.is_gone(name_of(made)), SECONDS)
-        # A pod that was over already is gone at once, and its volumes a little later.
-        await eventually(lambda: asyncio.to_thread(lambda: not self.traces(made)), SECONDS)
-
-    def place(self, pod: Object) -> Path:
-        return self.node.root / "pods" / uid_of(pod)
-
-    def volumes(self, pod: Object) -> list[Path]:
-        """What the kubelet has of volumes in the pod's directory, mounted or not."""
-        return [*self.place(pod).glob("volumes/*/*"), *self.place(pod).glob("volumeDevices/*/*")]
-
-    def traces(self, pod: Object) -> list[object]:
-        """What there is of the volumes of a pod that is the only one of the node."""
-        # The kubelet mounts its own directory, too.
-        mounted = [path for path in mounts(self.node.root) if path != self.node.root]
-        return [*self.volumes(pod), *mounted, *loops(self.node.root)]
-
-    async def is_gone(self, name: str) -> bool:
-        try:
-            await self.client.get(PODS, name, self.namespace)
-        except ApiError as error:
-            return error.code == 404
-        return False
-
-    async def told(self, pod: Object) -> str:
-        """The line by which the pod says that it has written: which file or device that was."""
-
-        async def look() -> str:
-            said = self.node.log(pod).splitlines()
-            return next((line for line in said if line.startswith(("file ", "device "))), "")
-
-        try:
-            return await eventually(look, SECONDS)
-        except TimeoutError:
-            raise AssertionError(self.node.kubectl("describe", "pods", "-n", self.namespace)) from None
-
-    async def resolved(self, pod: Object) -> Endpoint:
-        place = Place(self.namespace, self.node.name, uid_of(pod), self.node.root, self.node.directory)
-        source = {"name": "disk", "persistentVolumeClaim": {"claimName": "claim"}}
-        return await resolve(source, {}, place, self.client)
 
 
 def a_pod(namespace: str, volume: Object, script: str, **container: object) -> Object:
@@ -234,6 +153,7 @@ async def test_a_launcher_with_disks_is_let_go_by_the_pipe_in_its_private_direct
         assert endpoint.path == volume_path(stage.node.root, uid_of(made), pv) / "disk.img"
 
         async def over() -> bool:
+            # The launcher has made its pipe, and opens it a moment later.
             await asyncio.to_thread(let_go, stage.node.root, uid_of(made))
             found = await stage.client.get(PODS, name_of(made), stage.namespace)
             return bool(found["status"]["phase"] == "Succeeded")

@@ -25,6 +25,7 @@ CSI = {"csi": {"driver": "d", "volumeHandle": "h"}}
         ({"flexVolume": {"driver": "example.com/fast"}}, "example.com~fast/pv-1"),
         (CSI, "kubernetes.io~csi/pv-1/mount"),
         ({"awsElasticBlockStore": {"volumeID": "v"}}, "kubernetes.io~csi/pv-1/mount"),
+        ({"portworxVolume": {"volumeID": "v"}}, "kubernetes.io~csi/pv-1/mount"),
     ],
 )
 def test_filesystems(source: dict[str, Any], below: str) -> None:
@@ -37,7 +38,9 @@ def test_filesystems(source: dict[str, Any], below: str) -> None:
     [
         ({"local": {"path": "/dev/sdb"}}, "kubernetes.io~local-volume/pv-1"),
         ({"iscsi": {"iqn": "iqn.2020-01.a:b"}}, "kubernetes.io~iscsi/pv-1"),
+        ({"fc": {"wwids": ["w"]}}, "kubernetes.io~fc/pv-1"),
         (CSI, "kubernetes.io~csi/pv-1"),
+        ({"awsElasticBlockStore": {"volumeID": "v"}}, "kubernetes.io~csi/pv-1"),
     ],
 )
 def test_devices(source: dict[str, Any], below: str) -> None:
