@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import aiohttp
 
@@ -39,11 +39,19 @@ class Lab(IngotUp):
         self.home = Path(tempfile.mkdtemp(prefix="ingot-"))
         # QEMU runs as another user, who must get to the disks.
         self.home.chmod(0o755)
-        # Storage of a usage type beside the default one, which a test can make small.
+        # Storage of a usage type beside the default one, which a test can fill.
         self.small = self.home / "small"
+        self.small.mkdir()
         super().__init__(self.home / "d", [f"--usage-type=small={self.small}"])
         self.boot = self.home / "boot.img"
         shutil.copy(GuestImage.build(), self.boot)
+
+    def __enter__(self) -> Self:
+        # libvirtd has a mount namespace of its own: it sees what was mounted before it was started.
+        if os.geteuid() == 0:
+            mount = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=0711", "ingot-test", str(self.small)]
+            subprocess.run(mount, check=True)
+        return super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -54,6 +62,7 @@ class Lab(IngotUp):
         for pid, _ in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        subprocess.run(["umount", "--lazy", str(self.small)], check=False, capture_output=True)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def processes(self, mark: str = "") -> list[tuple[int, list[str]]]:
