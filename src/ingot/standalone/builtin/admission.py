@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.quantity import Quantity
 from ingot.api.status import forbidden
 from ingot.standalone import generated
 from ingot.standalone.builtin import serviceips
@@ -15,7 +16,6 @@ from ingot.standalone.builtin.kinds.claim import class_of
 from ingot.standalone.builtin.kinds.persistentvolume import note_phase
 from ingot.standalone.builtin.kinds.poddefaults import containers, tolerate_lost_nodes
 from ingot.standalone.builtin.kinds.storageclass import is_default
-from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.paths import nested
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105  # a path, no password

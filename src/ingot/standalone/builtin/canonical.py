@@ -8,9 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ingot.api import quantity
 from ingot.api.object import Object
 from ingot.standalone import times
-from ingot.standalone.builtin import quantity, schemas, shapes
+from ingot.standalone.builtin import schemas, shapes
 
 # What becomes of a value: the value itself, or another one in its place.
 _Convert = Callable[[Any], Any]

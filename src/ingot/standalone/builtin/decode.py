@@ -4,9 +4,10 @@ import re
 import string
 from typing import Any
 
+from ingot.api import quantity
 from ingot.api.object import Object
 from ingot.standalone import times
-from ingot.standalone.builtin import gonames, quantity, schemas
+from ingot.standalone.builtin import gonames, schemas
 from ingot.standalone.goprint import INT64, json_type
 from ingot.standalone.resources.definition import Definition
 

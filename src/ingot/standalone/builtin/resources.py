@@ -1,10 +1,10 @@
 """Amounts of resources: limits and requests of containers, storage of claims and volumes."""
 
 from ingot.api.object import Object
+from ingot.api.quantity import Quantity
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import names
-from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.goprint import Shown
 
 _CONTAINER = ("cpu", "memory", "ephemeral-storage")

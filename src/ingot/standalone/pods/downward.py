@@ -1,9 +1,10 @@
 """What a pod may be told about itself: its metadata, where it runs, and what its containers may use."""
 
 import json
+import math
 import os
 import re
-from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
 
 from ingot.api.object import Object
 from ingot.api.quantity import exact
@@ -49,14 +50,14 @@ def resource_field(pod: Object, container: Object, wanted: Object) -> str:
     sort, _, what = wanted["resource"].partition(".")
     amounts = (found[0].get("resources") or {}).get(sort) or {}
     amount = exact(amounts[what]) if what in amounts else _unlimited(sort, what)
-    divisor = exact(wanted.get("divisor") or "1") or Decimal(1)
-    return str(int((amount / divisor).to_integral_value(ROUND_CEILING)))
+    divisor = exact(wanted.get("divisor") or "1") or 1
+    return str(math.ceil(amount / divisor))
 
 
-def _unlimited(sort: str, what: str) -> Decimal:
+def _unlimited(sort: str, what: str) -> Fraction:
     """A container without a limit may have all that the machine has; one without a request asks for nothing."""
     if sort == "requests":
-        return Decimal(0)
+        return Fraction(0)
     if what == "cpu":
-        return Decimal(os.cpu_count() or 1)
-    return Decimal(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        return Fraction(os.cpu_count() or 1)
+    return Fraction(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -137,7 +137,7 @@ def _security(container: Object) -> list[str]:
 def _bounds(container: Object) -> list[str]:
     limits = (container.get("resources") or {}).get("limits") or {}
     options = ["--memory", str(whole(limits["memory"]))] if "memory" in limits else []
-    return [*options, "--cpus", str(exact(limits["cpu"]))] if "cpu" in limits else options
+    return [*options, "--cpus", str(float(exact(limits["cpu"])))] if "cpu" in limits else options
 
 
 async def remove(name: str) -> None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from ingot.api.object import Object
-from ingot.standalone.builtin.quantity import Quantity
+from ingot.api.quantity import Quantity
 
 # By the resource's name: thousandths of a core for cpu, bytes or pieces for all else.
 Amounts: TypeAlias = dict[str, int]

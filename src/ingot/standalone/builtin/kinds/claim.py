@@ -3,11 +3,11 @@
 from copy import deepcopy
 
 from ingot.api.object import Object
+from ingot.api.quantity import Quantity
 from ingot.api.status import Cause
 from ingot.standalone import fields
 from ingot.standalone.builtin import names, resources, selectors
 from ingot.standalone.builtin.kinds.kind import AGE, define
-from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.goprint import Shown
 from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column

@@ -4,6 +4,7 @@ import posixpath
 from datetime import UTC, datetime
 
 from ingot.api.object import Object, name_of
+from ingot.api.quantity import Quantity
 from ingot.api.status import Cause
 from ingot.standalone import fields, times
 from ingot.standalone.builtin import names, resources, schemas, selectors
@@ -18,7 +19,6 @@ from ingot.standalone.builtin.kinds.claim import (
     short_modes,
 )
 from ingot.standalone.builtin.kinds.kind import AGE, define
-from ingot.standalone.builtin.quantity import Quantity
 from ingot.standalone.paths import nested
 from ingot.standalone.resources.definition import Column
 from ingot.standalone.table.render import NAME

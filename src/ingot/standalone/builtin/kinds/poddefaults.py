@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from ingot.api.object import Object
+from ingot.api.quantity import Quantity
 from ingot.standalone.builtin.kinds import claim, sources
 from ingot.standalone.builtin.kinds.container import PROBES
-from ingot.standalone.builtin.quantity import Quantity
 
 _FILE_MODE = 0o644
 _TOKEN_SECONDS = 3600

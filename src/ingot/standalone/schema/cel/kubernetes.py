@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
+from ingot.api.quantity import Quantity, QuantityError
 from ingot.standalone.builtin import names
-from ingot.standalone.builtin.quantity import Quantity, QuantityError
 from ingot.standalone.goprint import INT64, quote
 from ingot.standalone.schema import formats
 from ingot.standalone.schema.cel.faults import CelError, no_overload
