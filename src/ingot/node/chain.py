@@ -97,6 +97,8 @@ class Chains:
         try:
             return await self._make(instance, record, progress)
         except DiskFault:
+            # A bridge keeps what it has read, which somebody may put right meanwhile.
+            await self._bridges(record).end()
             await self._claims.release(record.uid)
             raise
 
