@@ -8,6 +8,7 @@ from ingot.node import launcher
 from ingot.node.chain import Chains, Site
 from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_uuid
+from ingot.node.emulators import emulators
 from ingot.node.events import DomainState, Phase
 from ingot.node.hypervisor import Hypervisor
 from ingot.node.link import HypervisorError
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 DEFAULT_GRACE_SECONDS = 30
 # A guest that is still booting does not hear the first press of the button.
 ASK_AGAIN_SECONDS = 3.0
+BURY_SECONDS = 5.0
 # Reasons that are remembered; libvirt's log has all of them.
 REMEMBERED = 1000
 
@@ -56,7 +58,19 @@ class Endings:
         return await self._hypervisor.last_reason(record.domain, domain_uuid(instance)) or "lost"
 
     async def stop(self, instance: Object, record: Record) -> float | None:
-        """Brings the guest to its end; in how many seconds to look again, None when its QEMU is gone."""
+        """Brings the guest to its end; in how many seconds to look again, None when its QEMU is gone for certain."""
+        wait = await self._stop(instance, record)
+        if wait is None:
+            await self.bury(record)
+        return wait
+
+    async def bury(self, record: Record) -> None:
+        """Ends a QEMU of that domain which libvirt does not know, or no longer: two must never share a disk."""
+        if process := emulators().get(record.uid):
+            log.warning("%s: libvirt does not know its QEMU (pid %d), which ends now", record.key, process.pid)
+            await process.end(BURY_SECONDS)
+
+    async def _stop(self, instance: Object, record: Record) -> float | None:
         state = await self._hypervisor.state(record.domain)
         if state is None:
             return None
@@ -89,6 +103,7 @@ class Endings:
         """Ends and clears an instance whose object is gone."""
         log.warning("%s/%s (%s) is gone from the API: its guest ends now", record.namespace, record.name, record.uid)
         await self._hypervisor.destroy(record.domain)
+        await self.bury(record)
         await self.clear(record)
 
 

@@ -133,7 +133,7 @@ class Instances:
                 await self._teller.refused(instance, "DomainNameTaken", f"{why}; looked at again in 10 s")
                 return Result(RETRY_SECONDS)
             instance = await self._teller.hold(instance)
-            record = self._records.make(instance, domain, uid_of(pod))
+            record = self._records.make(instance, uid_of(pod))
         if state is None:
             wait = record.next_try - self._clock.monotonic()
             # What we tell of a failure wakes us: that alone is no reason to try again.
@@ -156,6 +156,7 @@ class Instances:
     async def _start(self, instance: Object, record: Record) -> Result | None:
         """Starts the guest, or tells why that is not possible yet."""
         try:
+            await self._endings.bury(record)
             record.volumes = (await self._started(instance, record)).volumes
             record.save()
         except DiskFault as fault:

@@ -9,6 +9,7 @@ from typing import Self
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.host.files import make_passable, write_atomically
 from ingot.kube.cache import Key
+from ingot.node.domain.document import domain_name
 
 NOTE = "record.json"
 CONSOLE = "console"
@@ -82,10 +83,11 @@ class Records:
         """Those of one name: an instance, and what may be left of its predecessors."""
         return [record for record in self._records.values() if record.key == key]
 
-    def make(self, instance: Object, domain: str, pod_uid: str) -> Record:
+    def make(self, instance: Object, pod_uid: str) -> Record:
         """The record of a new instance, saved."""
         uid = uid_of(instance)
-        record = Record(self._directory / uid, uid, namespace_of(instance), name_of(instance), domain, pod_uid)
+        named = (namespace_of(instance), name_of(instance), domain_name(instance))
+        record = Record(self._directory / uid, uid, *named, pod_uid)
         record.save()
         self._records[uid] = record
         return record

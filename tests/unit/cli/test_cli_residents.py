@@ -19,7 +19,7 @@ def a_record(directory: Path, name: str, started: bool) -> None:
 def test_only_guests_whose_qemu_runs_are_told(tmp_path: Path) -> None:
     for name, started in (("runs", True), ("ended", True), ("starting", False)):
         a_record(tmp_path, name, started)
-    qemu = [sys.executable, "-c", "import time; time.sleep(60)", "-name", "guest=residents-test_runs,debug-threads=on"]
+    qemu = [sys.executable, "-c", "import time; time.sleep(60)", "-smbios", "type=11,value=ingot-instance:uid-runs"]
     with subprocess.Popen(qemu) as process:
         try:
             # Popen comes back a moment before the kernel shows the arguments of what it has started.

@@ -6,11 +6,12 @@ from typing import Any
 from ingot.kube.cache import Key
 from ingot.node.record import Records
 
-VMI: dict[str, Any] = {"metadata": {"namespace": "lab", "name": "web", "uid": "u1"}}
+SPEC: dict[str, Any] = {"spec": {"domain": {"devices": {}}}}
+VMI: dict[str, Any] = {"metadata": {"namespace": "lab", "name": "web", "uid": "u1"}, **SPEC}
 
 
 def test_a_record_is_there_for_the_next_agent(tmp_path: Path) -> None:
-    record = Records(tmp_path).make(VMI, "lab_web", "p1")
+    record = Records(tmp_path).make(VMI, "p1")
     record.started, record.stop_asked, record.volumes = True, 12.5, [{"name": "root"}]
     record.save()
     found = Records(tmp_path).get("u1")
@@ -20,15 +21,15 @@ def test_a_record_is_there_for_the_next_agent(tmp_path: Path) -> None:
 
 def test_records_are_found_by_name_and_told_apart_by_uid(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    records.make(VMI, "lab_web", "p1")
-    records.make({"metadata": {**VMI["metadata"], "uid": "u2"}}, "lab_web", "p2")
+    records.make(VMI, "p1")
+    records.make({"metadata": {**VMI["metadata"], "uid": "u2"}, **SPEC}, "p2")
     assert sorted(record.uid for record in records.of(Key("lab", "web"))) == ["u1", "u2"]
     assert records.of(Key("lab", "other")) == []
 
 
 def test_a_removed_record_leaves_nothing(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    record = records.make(VMI, "lab_web", "p1")
+    record = records.make(VMI, "p1")
     (record.directory / "disk").write_bytes(b"x")
     records.remove(record)
     assert (records.get("u1"), list(tmp_path.iterdir())) == (None, [])
@@ -42,6 +43,6 @@ def test_a_directory_without_a_note_is_removed(tmp_path: Path) -> None:
 
 
 def test_others_may_pass_but_not_look(tmp_path: Path) -> None:
-    record = Records(tmp_path).make(VMI, "lab_web", "p1")
+    record = Records(tmp_path).make(VMI, "p1")
     assert record.directory.stat().st_mode & 0o777 == 0o711
     assert (record.directory / "record.json").stat().st_mode & 0o777 == 0o600

@@ -50,7 +50,7 @@ def domain_xml(instance: Object, host: Host, disks: Sequence[Element], console: 
     if threads:
         put(root, "iothreads", threads)
     hardware.add_cpu(root, spec, host.cpu_model)
-    hardware.add_firmware(root, spec)
+    hardware.add_firmware(root, spec, uid_of(instance))
     hardware.add_features(root, spec)
     hardware.add_clock(root, spec)
     put(root, "on_poweroff", "destroy")

@@ -7,6 +7,9 @@ from ingot.api.object import Object
 from ingot.node.domain.element import on_off, put, yes_no
 
 DEFAULT_MACHINE = "q35"
+# A string of the firmware's tables that names the instance: QEMU has it in its arguments, so that its process is
+# told from all others, of this Ingot and of any other on the machine.
+INSTANCE_MARK = "ingot-instance:"
 # Features of <features> that are there or not, by their names in the API and in libvirt.
 _SWITCHES = ("acpi", "apic")
 _HYPERV = {
@@ -42,7 +45,7 @@ def add_cpu(root: Element, spec: Object, model: str) -> None:
         put(cpu, "feature", name=feature["name"], policy=feature.get("policy", "require"))
 
 
-def add_firmware(root: Element, spec: Object) -> None:
+def add_firmware(root: Element, spec: Object, uid: str) -> None:
     domain = spec["domain"]
     firmware = domain.get("firmware") or {}
     loader = firmware.get("bootloader") or {}
@@ -58,10 +61,10 @@ def add_firmware(root: Element, spec: Object) -> None:
     put(system, "smbios", mode="sysinfo")
     if (loader.get("bios") or {}).get("useSerial"):
         put(system, "bios", useserial="yes")
-    _add_system_information(root, domain)
+    _add_system_information(root, domain, uid)
 
 
-def _add_system_information(root: Element, domain: Object) -> None:
+def _add_system_information(root: Element, domain: Object, uid: str) -> None:
     information = put(root, "sysinfo", type_="smbios")
     system = put(information, "system")
     put(system, "entry", "Ingot", name="manufacturer")
@@ -73,6 +76,7 @@ def _add_system_information(root: Element, domain: Object) -> None:
         for key in ("manufacturer", "version", "serial", "asset", "sku"):
             if chassis.get(key):
                 put(place, "entry", chassis[key], name=key)
+    put(put(information, "oemStrings"), "entry", f"{INSTANCE_MARK}{uid}")
 
 
 def add_features(root: Element, spec: Object) -> None:
