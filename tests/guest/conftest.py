@@ -81,11 +81,23 @@ def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
 @pytest.fixture(scope="session")
 def lab(guest_image: Path) -> Iterator[Lab]:
     """Ingot with everything in it, one for the whole run: a test makes a namespace of its own."""
+    _need_hypervisor()
+    with Lab() as machine:
+        yield machine
+
+
+@pytest.fixture(scope="session")
+def doomed(guest_image: Path) -> Iterator[Lab]:
+    """A lab whose parts are killed and started again, beside the one in which others work in peace."""
+    _need_hypervisor()
+    with Lab() as machine:
+        yield machine
+
+
+def _need_hypervisor() -> None:
     missing = [program for program in ("libvirtd", "qemu-system-x86_64") if not shutil.which(program)]
     if missing:
         pytest.skip(f"no {', '.join(missing)}: run `make setup`")
-    with Lab() as machine:
-        yield machine
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import random
 import re
 from pathlib import Path
 from typing import Protocol, Self
@@ -64,7 +65,8 @@ class Console:
     def __init__(self, stream: Stream) -> None:
         self.text = ""
         self._stream = stream
-        self._numbers = itertools.count(1)
+        # A console that is opened again shows what was said before: answers of others are not taken for ours.
+        self._numbers = itertools.count(random.randrange(10**5) * 1000)  # noqa: S311 - not kept secret
         self._news = asyncio.Event()
         self._reading = asyncio.create_task(self._read())
 
