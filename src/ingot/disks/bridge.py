@@ -81,8 +81,17 @@ class Bridges:
             self._write_files(home, wanted)
             await self._try(volume, endpoint, wanted)
             await self._start(volume, command, socket)
+        origin = address(endpoint)
         return replace(
-            endpoint, protocol="nbd", name="", hosts=(), socket=socket, tls=None, credentials=None, initiator=""
+            endpoint,
+            protocol="nbd",
+            name="",
+            hosts=(),
+            socket=socket,
+            tls=None,
+            credentials=None,
+            initiator="",
+            origin=origin,
         )
 
     async def mend(self) -> list[str]:

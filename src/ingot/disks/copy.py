@@ -16,7 +16,7 @@ from typing import TypeAlias
 from ingot.disks.convert import convert
 from ingot.disks.endpoint import Endpoint, File, Format
 from ingot.disks.fault import DiskFault
-from ingot.disks.imageopts import address, image
+from ingot.disks.imageopts import address, image, told
 from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, Limits, run
 from ingot.host.files import sync_directory
@@ -149,12 +149,12 @@ class _Maker:
             return self._full()
         said = error.stderr if isinstance(error, CommandFailed) else str(error)
         with image(self.source, self.scratch) as opened:
-            said = said.removeprefix("qemu-img: ").replace(opened.name, address(self.source))
-        return refusal(self.volume, "CopyFailed", f"{address(self.source)} cannot be copied: {said}")
+            said = said.removeprefix("qemu-img: ").replace(opened.name, told(self.source))
+        return refusal(self.volume, "CopyFailed", f"{told(self.source)} cannot be copied: {said}")
 
     def _full(self) -> DiskFault:
         why = (
-            f"the pool {self.path.parent} has no room for a copy of {address(self.source)}: it needs {self.needed} "
+            f"the pool {self.path.parent} has no room for a copy of {told(self.source)}: it needs {self.needed} "
             f"bytes and {self._free()} are free; nothing is left of the attempt, and it is tried again every "
             f"{_RETRY_FULL:g} s until there is room"
         )

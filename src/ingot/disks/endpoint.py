@@ -58,7 +58,8 @@ class Network:
     """An export of a server.
 
     `name` is the protocol's: an NBD export, an IQN, `pool/image`, `volume/path`, or the path and query of a URL.
-    `socket` stands in place of `hosts` for a server on this node. `tls` is None for an open connection.
+    `socket` stands in place of `hosts` for a server on this node. `tls` is None for an open connection. `origin` tells
+    people where the bytes come from, when that is not the server itself.
     """
 
     protocol: Protocol
@@ -70,6 +71,7 @@ class Network:
     format: Format = Format.RAW
     tls: Tls | None = None
     credentials: Credentials | None = None
+    origin: str = ""
     identities: frozenset[str] = frozenset()
 
 

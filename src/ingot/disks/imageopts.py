@@ -57,8 +57,13 @@ def options_of(endpoint: Endpoint) -> Object:
     return options
 
 
+def told(endpoint: Endpoint) -> str:
+    """Where an endpoint's bytes come from, for people."""
+    return (isinstance(endpoint, Network) and endpoint.origin) or address(endpoint)
+
+
 def address(endpoint: Endpoint) -> str:
-    """Where an endpoint is, for people and for the header of an overlay; it holds no secret."""
+    """Where an endpoint is, for the header of an overlay; it holds no secret."""
     if not isinstance(endpoint, Network):
         return str(endpoint.path)
     name = quote(endpoint.name)

@@ -80,6 +80,8 @@ def describe(endpoint: Endpoint) -> str:
     """An endpoint in words, without anything secret."""
     if not isinstance(endpoint, Network):
         return str(endpoint.path)
+    if endpoint.origin:
+        return endpoint.origin
     match endpoint.protocol:
         case "nbd":
             thing = f"NBD export {endpoint.name!r}"

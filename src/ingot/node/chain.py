@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from ingot.api.kubevirt.sizes import vcpus
@@ -27,6 +28,7 @@ from ingot.node.secrets import Secrets
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 # Volume, bytes done, bytes in all.
 Progress = Callable[[str, int, int], None]
 _SECRET_KINDS: dict[str, SecretKind] = {"iscsi": "iscsi", "rbd": "ceph"}
@@ -70,6 +72,17 @@ def io_threads(spec: Object, disks: list[Object]) -> dict[str, int]:
     return numbers | {name: number for number, name in enumerate(own, start=2 if shared else 1)}
 
 
+async def _together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all works give, done at the same time. When one fails the others are broken off, and it is raised."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 def _queues(spec: Object) -> int:
     return vcpus(spec) if spec["domain"]["devices"].get("blockMultiQueue") else 0
 
@@ -108,10 +121,13 @@ class Chains:
         disks = spec["domain"]["devices"].get("disks") or []
         devices = device_names(disks)
         threads = io_threads(spec, disks)
+        found = await _together(
+            self._endpoint(instance, record, volumes.get(disk["name"]), disk, progress) for disk in disks
+        )
+        await self._forget_sources(record, volumes.values())
         chain = Chain([], [])
-        for disk in disks:
+        for disk, (endpoint, size) in zip(disks, found, strict=True):
             name, volume = disk["name"], volumes.get(disk["name"])
-            endpoint, size = await self._endpoint(instance, record, volume, disk, progress) if volume else (None, 0)
             options = Options(
                 access=wanted(volume, disk) if volume else "read-shared",
                 facts=await asyncio.to_thread(_facts, name, endpoint),
@@ -125,9 +141,14 @@ class Chains:
         return chain
 
     async def _endpoint(
-        self, instance: Object, record: Record, volume: Object, disk: Object, progress: Progress
-    ) -> tuple[Endpoint, int]:
-        """Where the guest's bytes of one volume are, and how many there are; 0 for a disk made on the spot."""
+        self, instance: Object, record: Record, volume: Object | None, disk: Object, progress: Progress
+    ) -> tuple[Endpoint | None, int]:
+        """Where the guest's bytes of one volume are, and how many there are; 0 for a disk made on the spot.
+
+        Nothing at all for a drive without a volume.
+        """
+        if volume is None:
+            return None, 0
         name, size = volume["name"], 0
         site = self._site
         place = Place(namespace_of(instance), site.node, record.pod_uid, site.kubelet, record.directory)
@@ -142,10 +163,7 @@ class Chains:
         mode = copy_mode(volume)
         if mode == "none":
             return source, size
-        made = await self._copy(record, volume, mode, source, progress)
-        if mode == "clone":
-            await self._forget_source(record, name)
-        return made, size
+        return await self._copy(record, volume, mode, source, progress), size
 
     async def _copy(self, record: Record, volume: Object, mode: str, source: Endpoint, progress: Progress) -> File:
         usage = (volume.get("copy") or {}).get("usageType") or DEFAULT_USAGE
@@ -161,13 +179,17 @@ class Chains:
         await self._pools.refresh(usage)
         return made
 
-    async def _forget_source(self, record: Record, name: str) -> None:
-        """A clone needs its source no more: others may have it, and no secret or bridge stays."""
+    async def _forget_sources(self, record: Record, volumes: Iterable[Object]) -> None:
+        """Clones need their sources no more: others may have them, and no secret or bridge stays."""
+        names = [volume["name"] for volume in volumes if copy_mode(volume) == "clone"]
+        if not names:
+            return
         held = await self._claims.held_by(record.uid)
-        held.pop(name, None)
-        await self._claims.release(record.uid, keep=frozenset().union(*held.values()))
-        await self._secrets.remove(secret_usage(record.uid, name))
-        await self._bridges(record).drop(name)
+        kept = (identities for name, identities in held.items() if name not in names)
+        await self._claims.release(record.uid, keep=frozenset().union(*kept))
+        for name in names:
+            await self._secrets.remove(secret_usage(record.uid, name))
+            await self._bridges(record).drop(name)
 
     async def _tell_secret(self, record: Record, name: str, source: Endpoint) -> None:
         if isinstance(source, Network) and source.credentials and source.protocol in _SECRET_KINDS:

@@ -85,8 +85,9 @@ class Endings:
             record.save()
         try:
             await self._hypervisor.shutdown(record.domain)
-        except HypervisorError as error:
-            if error.missing:
+        except HypervisorError:
+            # It may have ended in between.
+            if await self._hypervisor.state(record.domain) is None:
                 return None
             raise
         return min(left, ASK_AGAIN_SECONDS)
