@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import resource
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -46,7 +48,7 @@ async def run(
 ) -> str:
     """What the program prints. Raises CommandFailed, CommandTimeout, and OSError when it cannot be started.
 
-    It is killed with its wall time over, and when the caller is cancelled.
+    It is killed with its wall time over, and when the caller is cancelled, and so is all that it has started.
     """
     bounds = limits or Limits()
     process = await asyncio.create_subprocess_exec(
@@ -55,6 +57,7 @@ async def run(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=environment,
+        start_new_session=True,
         preexec_fn=partial(_restrict, bounds) if bounds.cpu or bounds.memory else None,
     )
     try:
@@ -64,7 +67,7 @@ async def run(
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     if process.returncode:
         raise CommandFailed(command[0], process.returncode, err[:MOST_OUTPUT].decode(errors="replace"))

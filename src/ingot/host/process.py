@@ -122,8 +122,12 @@ def _become(command: Sequence[str], log: Path, environment: dict[str, str], dire
     """In the forked child: forks again; the grandchild reports its number and becomes the command. Never returns."""
     try:
         os.setsid()
+        between = os.getpid()
         if os.fork():
             os._exit(0)
+        # A program that asks to end with its parent, as nbdkit does, must not take this one for it.
+        while os.getppid() == between:
+            os.sched_yield()
         # The pipe closes with exec: what follows the number is an error, and no error is success.
         os.write(report, f"{os.getpid()}\n".encode())
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
