@@ -1,6 +1,7 @@
 """Programs that are run to their end."""
 
 import asyncio
+import os
 
 import pytest
 
@@ -9,11 +10,12 @@ from ingot.host.process import Process
 
 
 async def test_what_a_program_has_started_is_killed_with_it(tmp_path):
-    pid = tmp_path / "pid"
-    task = asyncio.create_task(run(["sh", "-c", f"sleep 60 & echo $! > {pid}; wait"]))
-    while not (pid.exists() and pid.read_text()):
-        await asyncio.sleep(0.01)
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    task = asyncio.create_task(run(["sh", "-c", f"sleep 60 & echo $! > {told}; wait"]))
+    started = Process.of(int(await asyncio.to_thread(told.read_text)))
+    assert started.alive
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await Process.of(int(pid.read_text())).ended(5)
+    assert await started.ended(5)
