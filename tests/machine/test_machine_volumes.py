@@ -273,7 +273,7 @@ async def test_a_copy_waits_until_its_original_is_quiet(
     client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source, "_SOON", 0.1)
-    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    monkeypatch.setattr(clone, "share_blocks", lambda *_: False)
     disk = await used(client, namespace, "disk")
     write(disk["path"] / "disk.img")
     claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "copy", **copy_of("disk")))
@@ -296,7 +296,7 @@ def slow_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
             go_on.wait(20)
         return real(source, target, min(count, 4096), *offsets)
 
-    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    monkeypatch.setattr(clone, "share_blocks", lambda *_: False)
     monkeypatch.setattr(clone.os, "copy_file_range", halting)
     monkeypatch.setattr(copying, "_SHOWN_SECONDS", 0.02)
     yield go_on

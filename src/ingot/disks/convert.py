@@ -2,19 +2,15 @@
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import re
-import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from ingot.host.command import CommandFailed
+from ingot.host.parent import end_with
 
 _PERCENT = re.compile(rb"\((\d+(?:\.\d+)?)/100%\)")
-# <linux/prctl.h>
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -> None:
@@ -31,7 +27,7 @@ async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        preexec_fn=partial(_end_with, os.getpid()),
+        preexec_fn=partial(end_with, os.getpid()),
     )
     try:
         assert process.stdout is not None
@@ -45,13 +41,6 @@ async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -
             await process.wait()
     if code:
         raise CommandFailed("qemu-img", code, said.decode(errors="replace"))
-
-
-def _end_with(parent: int) -> None:
-    """In the forked child: is killed when its parent ends, which it may have done already."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 async def _follow(output: asyncio.StreamReader, progress: Callable[[float], None]) -> None:

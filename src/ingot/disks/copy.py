@@ -6,7 +6,6 @@ always a whole copy, whoever was killed meanwhile.
 
 import asyncio
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Callable
@@ -20,11 +19,10 @@ from ingot.disks.imageopts import address, image, told
 from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, Limits, run
 from ingot.host.files import sync_directory
+from ingot.host.reflink import share_blocks
 
 Progress: TypeAlias = Callable[[int, int], None]
 
-# <linux/fs.h>
-_FICLONE = 0x40049409
 # What an overlay takes at most while it is empty.
 _EMPTY = 1 << 20
 _RETRY_FULL = 30.0
@@ -115,12 +113,8 @@ class _Maker:
         if not isinstance(self.source, File) or self.source.format is not Format.RAW:
             return False
         with self.source.path.open("rb") as source, self.partial.open("r+b") as target:
-            try:
-                fcntl.ioctl(target.fileno(), _FICLONE, source.fileno())
-            except OSError as error:
-                if error.errno in (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY):
-                    return False
-                raise
+            if not share_blocks(source.fileno(), target.fileno()):
+                return False
             size = os.fstat(target.fileno()).st_size
         self.progress(size, size)
         return True

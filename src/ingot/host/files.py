@@ -30,6 +30,12 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+def private_directory(path: Path) -> None:
+    """Makes `path` a directory that only its owner may enter, and its parents as the umask says."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.chmod(0o700)
+
+
 # Others, such as QEMU's user, pass through to what they may open, and cannot look around.
 PASSABLE = 0o711
 

@@ -2,19 +2,18 @@
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import logging
 import os
-import signal
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ingot.host.files import write_atomically
+from ingot.host.parent import end_with
 from ingot.host.process import Process
-from ingot.standalone.access.files import write_private
 from ingot.standalone.daemon import Service, open_log
 
 log = logging.getLogger(__name__)
@@ -28,7 +27,6 @@ MENDING_PAUSE = 30.0
 GOOD_SECONDS = 30.0
 STOP_SECONDS = 25.0
 _PARENT = "INGOT_PARENT"
-_PR_SET_PDEATHSIG = 1
 _LINE = 2000
 
 
@@ -120,7 +118,7 @@ class Children:
         self._write(child, State(state, 0, 0, time.time(), restarts, why))
 
     def _write(self, child: Child, state: State) -> None:
-        write_private(_record_path(self._directory, child.name), json.dumps(asdict(state)).encode())
+        write_atomically(_record_path(self._directory, child.name), json.dumps(asdict(state)).encode())
 
     def _log(self, child: Child) -> Path:
         return self._directory / f"{child.name}.log"
@@ -161,12 +159,8 @@ def state_of(directory: Path, name: str) -> State | None:
 def die_with_parent() -> None:
     """Called by a child at its start: it is killed when the server that started it ends, however that ends."""
     parent = os.environ.pop(_PARENT, "")
-    if not parent:
-        return
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != int(parent):
-        # The server ended before the line above.
-        os.kill(os.getpid(), signal.SIGKILL)
+    if parent:
+        end_with(int(parent))
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ingot.standalone.access.files import write_private
+from ingot.host.files import write_atomically
+from ingot.host.process import born
 
 # Whoever looks at a directory holds its lock for an instant; wait that long before calling it taken.
 _PATIENCE = 1.0
@@ -30,10 +31,10 @@ class Record:
 
     @classmethod
     def of_this_process(cls, address: str) -> Self:
-        return cls(os.getpid(), _born(os.getpid()), address, time.time())
+        return cls(os.getpid(), born(os.getpid()), address, time.time())
 
     def alive(self) -> bool:
-        return self.born > 0 and _born(self.pid) == self.born
+        return self.born > 0 and born(self.pid) == self.born
 
 
 class DirectoryInUseError(Exception):
@@ -80,7 +81,7 @@ class DirectoryLock:
     def publish(self, address: str) -> None:
         """Tells others that this process serves the directory at `address`."""
         content = json.dumps(asdict(Record.of_this_process(address)), indent=2)
-        write_private(_record_path(self.directory), f"{content}\n".encode())
+        write_atomically(_record_path(self.directory), f"{content}\n".encode())
 
     def withdraw(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -166,15 +167,3 @@ def _read(directory: Path) -> Record | None:
         return Record(**json.loads(_record_path(directory).read_bytes()))
     except (FileNotFoundError, ValueError, TypeError):
         return None
-
-
-def _born(pid: int) -> int:
-    """The kernel's start time of a process in ticks since boot; 0 when there is none."""
-    try:
-        content = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    # The second field is the program's name in parentheses, which may hold anything; the 22nd is the start time.
-    fields = content.rpartition(")")[2].split()
-    # A zombie holds nothing and answers nobody.
-    return 0 if fields[0] in "ZX" else int(fields[19])

@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from ingot.host.reflink import share_blocks
 from ingot.node.doctor.check import Check, fail, is_root, ok, warn
 from ingot.node.libvirt_home import QEMU_USER
 
-FICLONE = 0x40049409
 # Below the first no guest should be started, below the second no image fits.
 LITTLE = 64 << 20
 SMALL = 2 << 30
@@ -62,9 +62,7 @@ def _clone(purpose: str, place: Path) -> Check:
     with tempfile.TemporaryFile(dir=place) as source, tempfile.TemporaryFile(dir=place) as target:
         source.write(b"\0" * 4096)
         source.flush()
-        try:
-            fcntl.ioctl(target, FICLONE, source.fileno())
-        except OSError:
+        if not share_blocks(source.fileno(), target.fileno()):
             found = f"the filesystem of {place} cannot share blocks: clones are copied"
             return warn(name, found, "choose a directory on XFS or Btrfs with --dir")
     return ok(name, "clones take no time and no space")

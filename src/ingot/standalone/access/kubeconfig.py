@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from ingot.api.object import Object
-from ingot.standalone.access.files import write_private
+from ingot.host.files import write_atomically
 from ingot.standalone.access.pki import Pki
 from ingot.standalone.access.user import ADMIN
 
@@ -46,7 +46,7 @@ def server_url(host: str, port: int) -> str:
 
 
 def write_kubeconfig(path: Path, pki: Pki, server: str) -> None:
-    write_private(path, yaml.safe_dump(kubeconfig(pki, server), sort_keys=False).encode())
+    write_atomically(path, yaml.safe_dump(kubeconfig(pki, server), sort_keys=False).encode())
 
 
 def _base64(content: bytes) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from ingot.host.files import private_directory, write_atomically
 from ingot.standalone.access import certificates
 from ingot.standalone.access.certificates import Pair
-from ingot.standalone.access.files import private_directory, write_private
 from ingot.standalone.access.user import ADMIN, MASTERS
 
 # Names under which programs look for an API server: on this machine, and in a pod.
@@ -100,7 +100,7 @@ def _pair(path: Path, good: Callable[[Pair], bool], make: Callable[[], Pair]) ->
         if good(pair):
             return pair
     pair = make()
-    write_private(path, pair.pem())
+    write_atomically(path, pair.pem())
     return pair
 
 
@@ -112,7 +112,7 @@ def _key(path: Path) -> ec.EllipticCurvePrivateKey:
         except ValueError as error:
             raise PkiError(path, str(error)) from error
     key = certificates.new_key()
-    write_private(path, certificates.key_pem(key))
+    write_atomically(path, certificates.key_pem(key))
     return key
 
 

@@ -10,9 +10,9 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.host.files import write_atomically
 from ingot.standalone.access import jwt
 from ingot.standalone.access.claims import Claims, InvalidToken, check_existence, check_time
-from ingot.standalone.access.files import write_private
 from ingot.standalone.access.user import ADMIN, MASTERS, User, service_account_name
 from ingot.standalone.goprint import quote_all
 
@@ -143,7 +143,7 @@ def admin_tokens(path: Path) -> dict[str, User]:
         token = ""
     if not token:
         token = secrets.token_urlsafe(32)
-        write_private(path, f"{token}\n".encode())
+        write_atomically(path, f"{token}\n".encode())
     return {token: User(ADMIN, groups=(MASTERS,))}
 
 

@@ -1,7 +1,6 @@
 """Copies of files and trees that take no more room than they must: shared blocks where possible, holes kept."""
 
 import errno
-import fcntl
 import os
 import stat
 from dataclasses import dataclass, field
@@ -9,14 +8,11 @@ from pathlib import Path
 from threading import Event
 
 from ingot.host.files import sync_directory
+from ingot.host.reflink import CANNOT, share_blocks
 
-# linux/fs.h: make one file share all blocks of another.
-_FICLONE = 0x40049409
 _CHUNK = 4 << 20
 # How the files begin that find out whether blocks can be shared.
 PROBE = ".share-"
-# What filesystems say that cannot share blocks, or not between these two files.
-_CANNOT = (errno.EOPNOTSUPP, errno.ENOTTY, errno.EINVAL, errno.EXDEV, errno.ENOSYS)
 
 
 class Cancelled(Exception):
@@ -38,7 +34,7 @@ def can_share(directory: Path) -> bool:
     try:
         one.write_bytes(b"\1" * 4096)
         with one.open("rb") as source, other.open("wb") as target:
-            return _shared(source.fileno(), target.fileno())
+            return share_blocks(source.fileno(), target.fileno())
     finally:
         one.unlink(missing_ok=True)
         other.unlink(missing_ok=True)
@@ -90,7 +86,7 @@ def _clone_plain(directory: int, name: str, target: Path, progress: Progress) ->
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "is no file any more", name)
         with target.open("xb", buffering=0) as writing:
-            if not _shared(reading, writing.fileno()):
+            if not share_blocks(reading, writing.fileno()):
                 _copy_data(reading, writing.fileno(), progress)
             os.fsync(writing.fileno())
         _keep_attributes(status, target)
@@ -108,16 +104,6 @@ def _chown(target: Path, status: os.stat_result) -> None:
     """Only root may give files away; a user's copy belongs to that user."""
     if os.geteuid() == 0:
         os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
-
-
-def _shared(source: int, target: int) -> bool:
-    try:
-        fcntl.ioctl(target, _FICLONE, source)
-    except OSError as error:
-        if error.errno in _CANNOT:
-            return False
-        raise
-    return True
 
 
 def _copy_data(source: int, target: int, progress: Progress) -> None:
@@ -143,7 +129,7 @@ def _copy_range(source: int, target: int, start: int, end: int, progress: Progre
         try:
             copied = os.copy_file_range(source, target, min(_CHUNK, end - start), start, start)
         except OSError as error:
-            if error.errno not in _CANNOT:
+            if error.errno not in CANNOT:
                 raise
             copied = os.pwrite(target, os.pread(source, min(_CHUNK, end - start), start), start)
         if not copied:

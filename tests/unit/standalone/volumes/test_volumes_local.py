@@ -117,7 +117,7 @@ def test_a_copy_keeps_content_holes_modes_and_links(local: LocalVolumes) -> None
 
 
 def test_a_copy_counts_its_bytes_and_can_be_called_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    monkeypatch.setattr(clone, "share_blocks", lambda *_: False)
     source = tmp_path / "source"
     sparse(source)
     progress = Progress()
@@ -135,7 +135,7 @@ def test_where_the_kernel_copies_nothing_the_bytes_are_read_and_written(
     def cannot(*_: int) -> int:
         raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(clone, "_shared", lambda *_: False)
+    monkeypatch.setattr(clone, "share_blocks", lambda *_: False)
     monkeypatch.setattr(clone.os, "copy_file_range", cannot)
     source = tmp_path / "source"
     content = sparse(source)

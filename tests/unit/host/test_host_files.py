@@ -1,10 +1,12 @@
+"""Files that are there whole or not at all."""
+
 import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from ingot.standalone.access.files import private_directory, write_private
+from ingot.host.files import private_directory, write_atomically
 
 
 def mode(path: Path) -> int:
@@ -14,7 +16,7 @@ def mode(path: Path) -> int:
 def test_a_private_file_is_for_its_owner_only_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        write_private(tmp_path / "key", b"secret")
+        write_atomically(tmp_path / "key", b"secret")
     finally:
         os.umask(before)
     assert mode(tmp_path / "key") == 0o600
@@ -25,35 +27,29 @@ def test_an_open_file_is_replaced_by_a_closed_one(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.write_bytes(b"old")
     path.chmod(0o644)
-    write_private(path, b"new")
+    write_atomically(path, b"new")
     assert (mode(path), path.read_bytes()) == (0o600, b"new")
 
 
 def test_a_reader_keeps_the_old_file_while_a_new_one_is_written(tmp_path: Path) -> None:
     path = tmp_path / "key"
-    write_private(path, b"old")
+    write_atomically(path, b"old")
     with path.open("rb") as reader:
-        write_private(path, b"new")
+        write_atomically(path, b"new")
         assert reader.read() == b"old"
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_private(tmp_path / "key", b"old")
+    write_atomically(tmp_path / "key", b"old")
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        write_private(tmp_path / "key", b"new")
+        write_atomically(tmp_path / "key", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
     assert (tmp_path / "key").read_bytes() == b"old"
-
-
-def test_the_leftover_of_a_crash_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / f".key.{os.getpid()}").write_bytes(b"half")
-    write_private(tmp_path / "key", b"whole")
-    assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_private_directory_is_closed_to_others(tmp_path: Path) -> None:
