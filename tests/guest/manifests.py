@@ -48,6 +48,22 @@ def machine(namespace: str, name: str, boot: Path, disks: Sequence[Object], volu
     }
 
 
+def still(namespace: str, name: str, disks: Sequence[Object], volumes: Sequence[Object]) -> Object:
+    """A machine whose guest is started and stands still: its QEMU has the disks, and needs no CPU."""
+    spec: Object = {
+        "startStrategy": "Paused",
+        "terminationGracePeriodSeconds": 0,
+        "domain": {"memory": {"guest": "32Mi"}, "devices": {"disks": list(disks)}},
+        "volumes": list(volumes),
+    }
+    return {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"namespace": namespace, "name": name},
+        "spec": {"runStrategy": "Always", "template": {"spec": spec}},
+    }
+
+
 def secret(namespace: str, name: str, keys: Mapping[str, str]) -> Object:
     data = {key: base64.b64encode(value.encode()).decode() for key, value in keys.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name}, "data": data}

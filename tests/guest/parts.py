@@ -27,6 +27,7 @@ from ingot.kube.transport import ConnectionFailed
 from ingot.node.domain.document import domain_name
 from ingot.node.libvirtd import Libvirtd
 from ingot.standalone.children import state_of
+from ingot_up import IngotUp
 
 SERVER, MACHINE, AGENT, LIBVIRTD = "server", "machine", "agent", "libvirtd"
 BACK_SECONDS = 60.0
@@ -70,7 +71,7 @@ def restart(lab: Lab) -> None:
     It blocks, and must be called in the main thread: a process of a test ends with the thread that started it.
     """
     lab.process.__exit__(None, None, None)
-    lab.__enter__()
+    IngotUp.__enter__(lab)
 
 
 def connected(lab: Lab) -> Client:
@@ -119,21 +120,23 @@ def virsh(lab: Lab, *words: str) -> list[str]:
 async def remains(lab: Lab, client: Client, *places: Path) -> set[str]:
     """All that machines have on the node, in libvirt and in the API, and should take with them; `places` are further
     directories that are to be looked at."""
+    leases = (await client.list(LEASES, SYSTEM_NAMESPACE, label_selector=LABEL))["items"]
+    guests = {f"domain {name}" for name in virsh(lab, "list", "--all", "--name")}
+    secrets = {f"secret {line}" for line in virsh(lab, "secret-list")}
+    return on_node(lab, *places) | guests | secrets | {f"lease {name_of(lease)}" for lease in leases}
+
+
+def on_node(lab: Lab, *places: Path) -> set[str]:
+    """Files, processes, mounts and loop devices of machines."""
     node, pods = lab.directory / "node", lab.directory / "kubelet" / "pods"
     kept = [node / "machines", node / "pools" / "default", pods, *places]
     files = {str(path) for place in kept if place.is_dir() for path in place.rglob("*")}
     mounts = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
     loops = subprocess.run(["losetup", "--list", "--noheadings", "--output", "name,back-file"], capture_output=True)
-    leases = (await client.list(LEASES, SYSTEM_NAMESPACE, label_selector=LABEL))["items"]
-    guests = {f"domain {name}" for name in virsh(lab, "list", "--all", "--name")}
-    secrets = {f"secret {line}" for line in virsh(lab, "secret-list")}
     return (
         files
-        | guests
-        | secrets
         | {f"mount {mount}" for mount in mounts if str(lab.directory) in mount}
         | {f"loop {line}" for line in loops.stdout.decode().splitlines() if str(lab.directory) in line}
-        | {f"lease {name_of(lease)}" for lease in leases}
         | {f"process {pid} {' '.join(command)[:200]}" for pid, command in lab.processes() if _is_of_a_machine(command)}
     )
 

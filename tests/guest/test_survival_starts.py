@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from guest import lab as living
-from guest import parts
+from guest import manifests, parts
 from guest.disks import MIB, content, data_disk
 from guest.lab import Lab
 from guest.parts import AGENT, LIBVIRTD, MACHINE
@@ -62,18 +62,7 @@ class Workshop:
         ]
         disks: list[Object] = [{"name": each["name"], "disk": {}} for each in volumes]
         disks[2]["disk"] = {"readonly": True}
-        spec: Object = {
-            "startStrategy": "Paused",
-            "terminationGracePeriodSeconds": 0,
-            "domain": {"memory": {"guest": "32Mi"}, "devices": {"disks": disks}},
-            "volumes": volumes,
-        }
-        return {
-            "apiVersion": "kubevirt.io/v1",
-            "kind": "VirtualMachine",
-            "metadata": {"namespace": "default", "name": name},
-            "spec": {"runStrategy": "Always", "template": {"spec": spec}},
-        }
+        return manifests.still("default", name, disks, volumes)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +74,7 @@ def workshop(doomed: Lab) -> Iterator[Workshop]:
     doomed.process.__exit__(None, None, None)
     with ExitStack() as stack:
         # Whoever comes next finds the lab as it was.
-        stack.callback(doomed.__enter__)
+        stack.callback(IngotUp.__enter__, doomed)
         web = stack.enter_context(Nginx(files, "reader", "-"))
         stack.enter_context(IngotUp(doomed.directory))
         children = {}
