@@ -6,7 +6,6 @@ all machines. A bridge outlives the process that started it, as the guest does; 
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import os
 import pwd
@@ -21,9 +20,10 @@ from ingot.disks.source.refusal import refusal
 from ingot.host.command import CommandFailed, Limits, run
 from ingot.host.files import make_passable, write_atomically
 from ingot.host.process import Process, spawn
+from ingot.host.short_path import ShortPath
+from ingot.host.sockets import LONGEST
 
-# The kernel's limit for the path of a unix socket, without the byte that ends it.
-MOST_SOCKET_PATH = 107
+_SOCKET = "socket"
 _GRACE_SECONDS = 5.0
 _START_SECONDS = 20.0
 _TRY = Limits(seconds=40)
@@ -114,7 +114,7 @@ class Bridges:
         self._record(volume).unlink(missing_ok=True)
         self._log(volume).unlink(missing_ok=True)
         shutil.rmtree(home, ignore_errors=True)
-        _short(home).unlink(missing_ok=True)
+        _short(home).remove()
 
     async def end(self) -> None:
         """Ends all bridges and removes all that they had."""
@@ -134,8 +134,7 @@ class Bridges:
     async def _start(self, volume: str, command: list[str], socket: Path) -> None:
         home, log = self._home(volume), self._log(volume)
         ready = home / "ready"
-        if socket.parent != home:
-            _link(socket.parent, home)
+        _short(home).make()
         for left in (ready, socket):
             left.unlink(missing_ok=True)
         process = spawn(command, log=log)
@@ -177,22 +176,12 @@ class Bridges:
 
 
 def _socket(home: Path) -> Path:
-    """A path for a bridge's socket that the kernel takes: a long one goes over a short link."""
-    socket = home / "socket"
-    return socket if len(os.fsencode(socket)) <= MOST_SOCKET_PATH else _short(home) / "socket"
+    """A path for a bridge's socket that the kernel takes."""
+    return _short(home).path / _SOCKET
 
 
-def _short(home: Path) -> Path:
-    root = Path("/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")  # noqa: S108
-    return root / f"ingot-{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}"
-
-
-def _link(link: Path, home: Path) -> None:
-    with contextlib.suppress(FileExistsError):
-        link.symlink_to(home)
-    # Where others can write, too, the link may be somebody else's.
-    if link.lstat().st_uid != os.getuid() or link.readlink() != home:
-        raise FileExistsError(f"{link} is not ours: remove it")
+def _short(home: Path) -> ShortPath:
+    return ShortPath(home, LONGEST - len(f"/{_SOCKET}"))
 
 
 def _same_files(home: Path, wanted: Plan) -> bool:

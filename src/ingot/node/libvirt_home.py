@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Protocol
 
 from ingot.host.files import write_atomically
+from ingot.host.short_path import ShortPath
 from ingot.node.link import HypervisorError
-from ingot.node.short_path import ShortPath
 
 # The account that QEMU runs as when libvirtd is root's. Debian's libvirtd looks it up even when it is told another.
 QEMU_USER = "libvirt-qemu"
 # The parts of libvirt that are loaded. Without the network's, a private libvirtd leaves the machine's firewall alone.
 DRIVERS = ("qemu", "secret", "storage")
+# What the path of our directory may have, so that libvirt's longest socket below it fits.
+LONGEST = 40
 # Where libvirt keeps things when it is root's, and which of our directories is put over each.
 PLACES = {
     "etc": "/etc/libvirt",
@@ -103,7 +105,7 @@ class SystemHome:
         self.directory = directory
         self.user = user or QEMU_USER
         # Clients are not in the namespace: they need a path of theirs to the socket, and a short one.
-        self.short = ShortPath(directory)
+        self.short = ShortPath(directory, LONGEST)
         self.socket = self.short.path / "run" / "libvirt-sock"
         self.uri = f"qemu+unix:///system?socket={self.socket}"
         self.pid_file = directory / "run" / "libvirtd.pid"
@@ -140,7 +142,7 @@ class SessionHome:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         # QEMU's monitor sockets lie 66 bytes below this.
-        self.short = ShortPath(directory)
+        self.short = ShortPath(directory, LONGEST)
         base = self.short.path
         self.socket = base / "r" / "libvirt" / "libvirt-sock"
         self.uri = f"qemu+unix:///session?socket={self.socket}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingot.api.object import Object
+from ingot.host.sockets import LONGEST
 from ingot.node.chain import Chains, Progress
 from ingot.node.domain.document import Host, domain_xml
 from ingot.node.domain.support import unsupported
@@ -15,9 +16,6 @@ from ingot.node.hypervisor import Hypervisor
 from ingot.node.record import Record
 
 log = logging.getLogger(__name__)
-
-# A unix socket's path has 107 bytes at most.
-LONGEST_SOCKET = 107
 
 
 class Unsupported(Exception):
@@ -70,7 +68,7 @@ class Starter:
     async def _start(self, instance: Object, record: Record, progress: Progress) -> Started:
         if fields := unsupported(instance["spec"]):
             raise Unsupported(fields)
-        if len(str(record.console).encode()) > LONGEST_SOCKET:
+        if len(str(record.console).encode()) > LONGEST:
             raise Unsupported([f"{record.console} is too long for a socket: start Ingot with a shorter --dir"])
         chain = await self._chains.make(instance, record, progress)
         xml = domain_xml(instance, self._host, chain.disks, record.console)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ingot.host.process import Process
+from ingot.host.short_path import ShortPath
 from ingot.node import libvirtd as module
 from ingot.node.libvirt_home import SessionHome, SystemHome
 from ingot.node.libvirtd import GivenLibvirt, Libvirtd
 from ingot.node.link import HypervisorError
-from ingot.node.short_path import ShortPath
 
 # Behaves as libvirtd does: locks its pid file, listens on its socket, ends at a SIGTERM.
 SCRIPT = """#!{python}
@@ -32,7 +32,7 @@ signal.pause()
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An ordinary user's machine whose libvirtd is a script in `bin`."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr("ingot.node.short_path.LONGEST", 200)
+    monkeypatch.setattr("ingot.node.libvirt_home.LONGEST", 200)
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     script(tmp_path, SCRIPT.format(python=sys.executable))
@@ -60,10 +60,10 @@ async def test_it_is_started_once_found_by_others_and_ended(home: Path) -> None:
 
 
 async def test_a_long_directory_has_a_link_while_libvirtd_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingot.node.short_path.LONGEST", 40)
-    monkeypatch.setattr("ingot.node.short_path.os.geteuid", os.getuid)
+    monkeypatch.setattr("ingot.node.libvirt_home.LONGEST", 40)
+    monkeypatch.setattr("ingot.host.short_path.os.geteuid", os.getuid)
     directory = home / "d"
-    short = ShortPath(directory)
+    short = ShortPath(directory, 40)
     libvirtd = Libvirtd(directory)
     monkeypatch.setattr(libvirtd, "_home", SessionHome(directory))
     await libvirtd.ensure()
@@ -136,7 +136,7 @@ def test_roots_sockets_are_roots_and_qemu_is_confined(tmp_path: Path, monkeypatc
     places = {name: str(tmp_path / "theirs" / name) for name in ("etc", "lib", "run", "log", "cache")}
     monkeypatch.setattr("ingot.node.libvirt_home.PLACES", places)
     monkeypatch.setattr("ingot.node.libvirt_home.QEMU_USER", "nobody")
-    monkeypatch.setattr("ingot.node.short_path.LONGEST", 200)
+    monkeypatch.setattr("ingot.node.libvirt_home.LONGEST", 200)
     home = SystemHome(tmp_path / "d", None, kvm=False)
     home.prepare()
     daemon, qemu = (path.read_text() for path in home.configuration)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ingot.node.short_path import LONGEST, ShortPath
+from ingot.host.short_path import ShortPath
+
+LONGEST = 40
 
 
 @pytest.fixture
@@ -18,30 +20,30 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setattr(os, "geteuid", lambda: user)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     yield path
-    ShortPath(path).path.unlink(missing_ok=True)
+    ShortPath(path, LONGEST).path.unlink(missing_ok=True)
 
 
 def test_a_short_path_is_itself() -> None:
-    short = ShortPath(Path("/var/lib/ingot"))
+    short = ShortPath(Path("/var/lib/ingot"), LONGEST)
     assert short.path == Path("/var/lib/ingot")
     short.make()
     short.remove()
 
 
 def test_a_long_path_gets_the_same_link_every_time_until_it_is_removed(directory: Path) -> None:
-    short = ShortPath(directory)
+    short = ShortPath(directory, LONGEST)
     assert len(str(short.path)) <= LONGEST
     for _ in range(2):
         short.make()
         assert short.path.resolve() == directory
-    assert ShortPath(directory).path == short.path
-    ShortPath(directory).remove()
+    assert ShortPath(directory, LONGEST).path == short.path
+    ShortPath(directory, LONGEST).remove()
     assert not short.path.is_symlink()
     short.remove()
 
 
 def test_a_name_that_is_taken_is_neither_used_nor_removed(directory: Path, tmp_path: Path) -> None:
-    short = ShortPath(directory)
+    short = ShortPath(directory, LONGEST)
     short.path.symlink_to(tmp_path)
     with pytest.raises(FileExistsError):
         short.make()
@@ -53,6 +55,6 @@ def test_the_runtime_directory_is_used_where_it_is_short(directory: Path, monkey
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/var")
     monkeypatch.setattr(os, "access", lambda *_: True)
-    assert ShortPath(directory).path.parent == Path("/var")
+    assert ShortPath(directory, LONGEST).path.parent == Path("/var")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(directory))
-    assert ShortPath(directory).path.parent != directory
+    assert ShortPath(directory, LONGEST).path.parent != directory

@@ -5,20 +5,17 @@ import hashlib
 import os
 from pathlib import Path
 
-# What a directory may have, so that libvirt's longest socket below it fits.
-LONGEST = 40
-
 
 class ShortPath:
-    """A directory by a path that is short enough for sockets below it: its own, or that of a symbolic link to it.
+    """A directory by a path of at most `longest` bytes: its own, or that of a symbolic link to it.
 
     The link has the same name every time. It lies where only root can write, or in the user's runtime directory, or
     in /tmp.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, longest: int) -> None:
         self._directory = directory
-        self.path = directory if len(os.fsencode(directory)) <= LONGEST else _link(directory)
+        self.path = directory if len(os.fsencode(directory)) <= longest else _link(directory, longest)
 
     def make(self) -> None:
         """Makes the link if it is needed and not there. Raises FileExistsError when somebody else has its name."""
@@ -37,11 +34,11 @@ class ShortPath:
         return False
 
 
-def _link(directory: Path) -> Path:
-    digest = hashlib.sha256(os.fsencode(directory)).hexdigest()[:8]
+def _link(directory: Path, longest: int) -> Path:
+    digest = hashlib.sha256(os.fsencode(directory)).hexdigest()[:16]
     name = f"ingot-{os.geteuid()}-{digest}"
     if os.geteuid() == 0:
         return Path("/run") / name
     given = os.environ.get("XDG_RUNTIME_DIR", "")
-    usable = given and len(os.fsencode(given)) + 1 + len(name) <= LONGEST and os.access(given, os.W_OK)
+    usable = given and len(os.fsencode(given)) + 1 + len(name) <= longest and os.access(given, os.W_OK)
     return Path(given if usable else "/tmp") / name  # noqa: S108 - whose link it is is looked at
