@@ -97,12 +97,6 @@ class Hypervisor:
         """The domain's live XML, with all that libvirt has filled in and no secrets."""
         return await self._look_at(name, lambda domain: domain.XMLDesc(0))
 
-    async def disk_errors(self, name: str) -> dict[str, str]:
-        """The disks that have an error, by target device such as vda: enospc or unspecified."""
-        words = {1: "unspecified", 2: "enospc"}
-        found = await self._look_at(name, lambda domain: domain.diskErrors(0) or {})
-        return {device: words[number] for device, number in found.items() if number in words}
-
     async def shutdown(self, name: str) -> None:
         """Asks the guest to power off, by its agent or by ACPI; returns at once. A guest may ignore it."""
         await self._of(name, lambda domain: domain.shutdownFlags(0))

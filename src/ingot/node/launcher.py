@@ -4,15 +4,11 @@ import errno
 import os
 from pathlib import Path
 
-from ingot.api.kubevirt.names import END_PIPE, PRIVATE_VOLUME, launcher_name
+from ingot.api.kubevirt.names import END_PIPE, PRIVATE_VOLUME
 from ingot.api.object import Object
 from ingot.kube.objects import is_deleting
 
 _OVER = ("Succeeded", "Failed")
-
-
-def is_launcher_of(pod: Object, instance: Object) -> bool:
-    return bool(pod["metadata"]["name"] == launcher_name(instance))
 
 
 def is_going(pod: Object | None) -> bool:
