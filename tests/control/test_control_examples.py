@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from control.world import World, eventually
+from control.world import World
+from eventual import eventually
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of
 from ingot.api.resource import Resource

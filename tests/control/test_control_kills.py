@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from control.world import World, eventually, machine
+from control.world import World, machine
+from eventual import eventually
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object
 from ingot.api.resources import INSTANCES, MACHINES, PODS, REPLICA_SETS

@@ -1,6 +1,7 @@
 """Machines on a real API server: started, stopped, restarted and deleted, with their instances and pods."""
 
-from control.world import World, eventually, instance, machine
+from control.world import World, instance, machine
+from eventual import eventually
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, uid_of
 from ingot.api.resources import DATA_VOLUMES, INSTANCES, MACHINES, NAMESPACES, PODS, VOLUME_CLAIMS

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from control.world import World, eventually, instance
+from control.world import World, instance
+from eventual import eventually
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import INSTANCES, REPLICA_SETS

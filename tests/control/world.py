@@ -1,40 +1,21 @@
 """The other side of the wire: a kubelet and a node's agent that do what a test tells them, in one namespace."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from eventual import eventually
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER, SCHEDULABLE, launcher_name, usage_label
 from ingot.api.object import Object, uid_of
 from ingot.api.resource import Resource
 from ingot.api.resources import EVENTS, INSTANCES, MACHINES, NODES, PODS, VOLUME_CLAIMS, VOLUMES
-from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.clock import ManualClock
 from ingot.kube.objects import condition, remove_finalizer, set_condition
 
 T = TypeVar("T")
 NOW = 1_700_000_000.0
-
-
-async def eventually(look: Callable[[], Awaitable[T]]) -> T:
-    """The first true answer of `look`; what is not there yet is no answer."""
-    answer: Any = None
-    try:
-        async with asyncio.timeout(10):
-            while True:
-                try:
-                    answer = await look()
-                except ApiError as error:
-                    if error.code not in (404, 409):
-                        raise
-                if answer:
-                    return answer  # type: ignore[no-any-return]
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        raise AssertionError(f"it never came; the last answer was {answer!r}") from None
 
 
 class World:

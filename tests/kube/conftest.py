@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from eventual import eventually
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot_up import IngotUp
@@ -17,7 +18,6 @@ from kube.cluster import ControlPlane
 from kube.pair import Pair
 from kube.webhooks import Webhooks, install
 from wire.kinds import NAMESPACES, SERVICE_ACCOUNTS
-from wire.runtime_support import eventually
 
 
 @pytest.fixture(scope="session")

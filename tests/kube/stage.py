@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from eventual import eventually
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resource import Resource
 from ingot.api.resources import PODS, VOLUME_CLAIMS, VOLUMES
@@ -18,7 +19,7 @@ from ingot.disks.resolve import resolve
 from ingot.kube.client import Client
 from kube.node import RealNode
 from kube.traces import loops, mounts
-from machine.machine_support import HOSTNAME, a_claim, a_volume, eventually
+from machine.machine_support import HOSTNAME, a_claim, a_volume
 
 SECONDS = 60.0
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.kube.client import Client
@@ -21,7 +22,7 @@ from ingot_up import IngotUp
 from kube.binaries import binaries, why_not
 from kube.cluster import CONTROLLERS, ControlPlane
 from kube.process import Process
-from machine.machine_support import HOSTNAME, a_claim, a_node, a_pod, a_volume, events_of, eventually, running
+from machine.machine_support import HOSTNAME, a_claim, a_node, a_pod, a_volume, events_of, running
 
 VOLUME_CONTROLLERS = (
     "persistentvolume-binder-controller",

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from eventual import eventually
 from ingot.api.kubevirt.names import END_PIPE, PRIVATE_VOLUME
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, VOLUME_CLAIMS
@@ -28,7 +29,6 @@ from kube.node import NODE_CONTROLLERS, RealNode
 from kube.node import why_not as no_node
 from kube.stage import SECONDS, Stage
 from kube.traces import mounts
-from machine.machine_support import eventually
 
 TEXT = "written by the pod"
 WRITE_FILE = f"dd if=/dev/zero of=/v/disk.img bs=64k count=1 && echo {TEXT} | dd of=/v/disk.img conv=notrunc"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from eventual import eventually
 from ingot.api.resources import NAMESPACES, SERVICE_ACCOUNTS
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot_up import IngotUp
-from machine.machine_support import eventually
 
 
 @pytest.fixture(scope="module")

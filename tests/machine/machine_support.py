@@ -1,13 +1,12 @@
 """What the tests of one machine's parts share: a manager that runs, objects to feed it, and conditions to wait for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from ingot.api.object import Object
 from ingot.api.resources import EVENTS
-from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 
@@ -27,19 +26,6 @@ async def running(client: Client, add: Callable[[Manager], Any]) -> AsyncIterato
     finally:
         stop.set()
         await task
-
-
-async def eventually(look: Callable[[], Awaitable[T | None]], seconds: float = 20.0) -> T:
-    """The first true answer of `look`; what is not there yet is no answer."""
-    async with asyncio.timeout(seconds):
-        while True:
-            try:
-                if found := await look():
-                    return found
-            except ApiError as error:
-                if error.code != 404:
-                    raise
-            await asyncio.sleep(0.02)
 
 
 def a_node(name: str, labels: Object | None = None, taints: list[Object] | None = None, **allocatable: str) -> Object:

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from eventual import eventually
 from ingot.api.kubevirt.names import LAUNCHER_IMAGE
 from ingot.api.object import Object
 from ingot.api.resources import PODS
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
-from machine.machine_support import eventually
 
 NODE = "here"
 

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import PODS
 from ingot.kube.client import Client
 from ingot_up import IngotUp
 from kube.process import Process
 from kube.server import INGOT
-from machine.machine_support import eventually
 from machine.pod_support import NODE, a_bound_pod, a_container, gone, processes_of, reached
 
 ROUNDS = 12

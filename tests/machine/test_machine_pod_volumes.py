@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import CONFIG_MAPS, PODS, SECRETS, VOLUME_CLAIMS, VOLUMES
 from ingot.kube.client import Client
 from ingot.standalone.pods.mounts import mounted_below
 from ingot.standalone.pods.runner import PodRunner
-from machine.machine_support import a_claim, a_volume, events_of, eventually, running
+from machine.machine_support import a_claim, a_volume, events_of, running
 from machine.pod_support import NODE, a_bound_pod, a_container, directory_of, gone, log_of, reached
 
 

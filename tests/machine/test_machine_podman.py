@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import PODS
 from ingot.kube.client import Client
 from ingot.standalone.pods import oci
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.runner import PodRunner
-from machine.machine_support import eventually, running
+from machine.machine_support import running
 from machine.pod_support import NODE, a_bound_pod, gone, log_of, reached, waiting
 
 BUSYBOX = Path("/bin/busybox")

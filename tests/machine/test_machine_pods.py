@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import LEASES, NODES, PODS
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, is_true
 from ingot.standalone.pods.runner import PodRunner
-from machine.machine_support import events_of, eventually, running
+from machine.machine_support import events_of, running
 from machine.pod_support import (
     NODE,
     a_bound_pod,

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.kube.client import Client
 from ingot.kube.objects import condition
 from ingot.standalone.scheduler.scheduler import Scheduler
 from ingot.standalone.volumes.binder import Binder
-from machine.machine_support import a_claim, a_node, a_pod, a_volume, events_of, eventually, running
+from machine.machine_support import a_claim, a_node, a_pod, a_volume, events_of, running
 
 NO_PREEMPTION = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 

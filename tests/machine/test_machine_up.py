@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from eventual import eventually
 from ingot.api.resources import PODS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.host.process import Process
 from ingot.kube.client import Client
@@ -19,7 +20,7 @@ from ingot.kube.kubeconfig import load
 from ingot.standalone.volumes.words import LOCAL_CLASS
 from ingot_up import IngotUp
 from kube.server import INGOT
-from machine.machine_support import a_claim, eventually
+from machine.machine_support import a_claim
 from machine.pod_support import a_bound_pod, a_container, gone, reached
 
 NODE = "lab"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resources import NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.api.status import ApiError
@@ -18,7 +19,7 @@ from ingot.standalone.volumes import clone, copying, loop, source
 from ingot.standalone.volumes.binder import Binder
 from ingot.standalone.volumes.local import LocalVolumes, Record
 from ingot.standalone.volumes.provisioner import Provisioner
-from machine.machine_support import a_claim, a_node, a_pod, a_volume, events_of, eventually, running
+from machine.machine_support import a_claim, a_node, a_pod, a_volume, events_of, running
 
 needs_loop = pytest.mark.skipif(
     os.geteuid() != 0 or not loop.CONTROL.exists(), reason="loop devices need root and /dev/loop-control"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from eventual import eventually
 from ingot.api.resources import NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
@@ -21,7 +22,7 @@ from ingot.standalone.volumes.local import LocalVolumes
 from ingot.standalone.volumes.provisioner import Provisioner
 from ingot.standalone.volumes.removal import Removal
 from ingot_up import IngotUp
-from machine.machine_support import a_claim, a_node, a_pod, eventually, running
+from machine.machine_support import a_claim, a_node, a_pod, running
 
 MODE = "Block" if os.geteuid() == 0 and loop.CONTROL.exists() else "Filesystem"
 BLOCK_ONLY = pytest.mark.skipif(MODE != "Block", reason="loop devices need root and /dev/loop-control")

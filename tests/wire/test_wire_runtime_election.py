@@ -5,12 +5,12 @@ from contextlib import suppress
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.kube.client import Client
 from ingot.kube.election import LEASES, Election, LeadershipLost
 from ingot.kube.events import EVENTS, Recorder
 from wire.kinds import NAMESPACES
-from wire.runtime_support import eventually
 
 
 class Candidate:

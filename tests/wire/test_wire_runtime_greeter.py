@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.kube.client import Client
 from ingot.kube.election import LEASES, Election
@@ -15,7 +16,6 @@ from ingot.kube.events import EVENTS
 from ingot.kube.manager import Manager
 from ingot.kube.objects import controller_of
 from wire.kinds import CONFIG_MAPS
-from wire.runtime_support import eventually
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "controllers"
 

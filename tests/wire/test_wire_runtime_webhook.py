@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from eventual import eventually
 from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.api.status import ApiError, Cause
@@ -15,7 +16,6 @@ from ingot.kube.client import Client
 from ingot.kube.discovery import Discovery, UnknownResource
 from ingot.kube.webhook import WebhookServer
 from wire.kinds import CONFIG_MAPS, CRDS
-from wire.runtime_support import eventually
 
 ADMISSION = "admissionregistration.k8s.io"
 MUTATING = Resource(ADMISSION, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False)
