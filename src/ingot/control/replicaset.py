@@ -65,9 +65,10 @@ class ReplicaSets:
         if wanted is None or is_deleting(wanted):
             # Its instances go with it: the garbage collector sees to that.
             return None
-        fault = None
+        # Made all the same, none of them would ever count: there would be no end to it.
+        fault = misfit(wanted)
         owned = self._owned(wanted)
-        if not wanted["spec"].get("paused") and self._is_off(wanted, owned):
+        if not fault and not wanted["spec"].get("paused") and self._is_off(wanted, owned):
             # The cache may lack what was made a moment ago: nothing is made or deleted on its word alone.
             owned = await self._adopt(wanted, await self._listed(wanted))
             try:
@@ -148,6 +149,23 @@ class ReplicaSets:
         else:
             drop_condition(told, PAUSED)
         await patch_status(self._client, REPLICA_SETS, wanted, told)
+
+
+def misfit(wanted: Object) -> InstanceFault | None:
+    """What is wrong with a set whose instances would not have the labels that it knows its own by."""
+    labels = (wanted["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    if selector.matches(wanted["spec"]["selector"], labels):
+        return None
+    message = (
+        f"spec.template.metadata.labels ({_written(labels)}) are not what spec.selector asks for "
+        f"({selector.text(wanted['spec']['selector']) or 'nothing'}): instances are left as they are and none is made "
+        "until the labels are changed; the selector of a set stays"
+    )
+    return InstanceFault("SelectorMismatch", message)
+
+
+def _written(labels: Object) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items())) or "none"
 
 
 def _fits(wanted: Object, instance: Object) -> bool:

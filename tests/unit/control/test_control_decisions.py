@@ -6,6 +6,7 @@ import pytest
 
 from ingot.api.object import Object
 from ingot.control import backoff, progress, replicas, selector, usages
+from ingot.control.replicaset import misfit
 from ingot.control.template import digest, instance_of, is_outdated
 
 NOW = 1_700_000_000.0
@@ -93,6 +94,19 @@ def test_selectors() -> None:
         assert not selector.matches(SELECTOR, labels | change)
     assert not selector.matches(SELECTOR, {"app": "web", "tier": "a"})
     assert selector.text(SELECTOR) == "app=web,tier in (a,b),!old,zone notin (x),name"
+
+
+def test_a_set_whose_template_its_selector_does_not_take_makes_nothing() -> None:
+    template: Object = {"metadata": {"labels": {"app": "db"}}}
+    spec: Object = {"selector": {"matchLabels": {"app": "web"}}, "template": template}
+    fault = misfit({"spec": spec})
+    assert fault is not None
+    assert fault.reason == "SelectorMismatch"
+    assert "(app=db)" in fault.message
+    assert "(app=web)" in fault.message
+    assert misfit({"spec": {**spec, "template": {}}}) is not None
+    template["metadata"]["labels"] |= {"app": "web"}
+    assert misfit({"spec": spec}) is None
 
 
 def vm(**spec: Any) -> Object:
