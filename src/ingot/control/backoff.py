@@ -6,6 +6,7 @@ from ingot.api.kubevirt import phase
 from ingot.api.object import Object, uid_of
 from ingot.control.strategy import BY_ITSELF, strategy_of
 from ingot.kube.clock import timestamp
+from ingot.kube.objects import is_deleting
 
 FIRST_SECONDS = 10
 LONGEST_SECONDS = 300
@@ -17,12 +18,15 @@ def delay(failures: int) -> int:
 
 
 def note(machine: Object, instance: Object | None, now: float) -> None:
-    """Count an instance that ended before its guest ever ran, once; a guest that ran clears the count."""
+    """Count an instance that ended before its guest ever ran, once; a guest that ran clears the count.
+
+    One that somebody deleted did not fail: it was not to run any longer.
+    """
     status = machine["status"]
     ran = instance is not None and phase.has_run(instance)
     if ran or strategy_of(machine) not in BY_ITSELF:
         status.pop("startFailure", None)
-    elif instance is not None and phase.is_final(instance):
+    elif instance is not None and phase.is_final(instance) and not is_deleting(instance):
         known = status.get("startFailure") or {}
         if known.get("lastFailedVMIUID") != uid_of(instance):
             count = known.get("consecutiveFailCount", 0) + 1

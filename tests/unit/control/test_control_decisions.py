@@ -54,6 +54,17 @@ def test_a_failed_start_counts_once_and_a_run_clears_it() -> None:
     assert "startFailure" not in machine["status"]
 
 
+def test_an_instance_that_was_deleted_while_it_started_is_no_failed_start() -> None:
+    machine: Object = {"spec": {"runStrategy": "Always"}, "status": {}}
+    deleted: Object = {"metadata": {"uid": "u1", "deletionTimestamp": "now"}, "status": {"phase": "Failed"}}
+    backoff.note(machine, deleted, NOW)
+    assert "startFailure" not in machine["status"]
+    backoff.note(machine, deleted | {"metadata": {"uid": "u0"}}, NOW)
+    known = machine["status"]["startFailure"]
+    backoff.note(machine, deleted, NOW)
+    assert machine["status"]["startFailure"] == known
+
+
 def replica(name: str, phase: str = "Running", ready: str = "True", **metadata: Any) -> Object:
     status = {"phase": phase, "conditions": [{"type": "Ready", "status": ready}]}
     return {"metadata": {"name": name, **metadata}, "status": status}
