@@ -51,20 +51,25 @@ async def run(
     It is killed with its wall time over, and when the caller is cancelled, and so is all that it has started.
     """
     bounds = limits or Limits()
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
-        preexec_fn=partial(_restrict, bounds) if bounds.cpu or bounds.memory else None,
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE if input else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=partial(_restrict, bounds) if bounds.cpu or bounds.memory else None,
+        )
     )
     try:
+        process = await asyncio.shield(starting)
         out, err = await asyncio.wait_for(process.communicate(input or None), bounds.seconds)
     except TimeoutError:
         raise CommandTimeout(command[0], bounds.seconds) from None
     finally:
+        # A start that the caller is cancelled in goes on: only a process that is known can be killed with its own.
+        process = await starting
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -19,3 +19,14 @@ async def test_what_a_program_has_started_is_killed_with_it(tmp_path):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await started.ended(5)
+
+
+async def test_a_program_whose_start_is_cancelled_does_not_go_on(tmp_path):
+    told = tmp_path / "told"
+    task = asyncio.create_task(run(["sh", "-c", f"sleep 60 & echo $! > {told}; wait"]))
+    await asyncio.sleep(0)
+    task.cancel()
+    async with asyncio.timeout(10):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert not told.exists() or not told.read_text() or not Process.of(int(told.read_text())).alive
