@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +39,10 @@ def machine(disk: Path) -> Object:
     return manifests.still("default", f"fast-{uuid4().hex[:6]}", [{"name": "data", "disk": {}}], [volume])
 
 
+def names(place: Path) -> list[str]:
+    return [path.name for path in place.iterdir()]
+
+
 async def test_a_machine_waits_for_storage_of_its_usage_type(doomed: Lab) -> None:
     place = doomed.home / FAST
     disk = doomed.home / "source.img"
@@ -56,7 +59,7 @@ async def test_a_machine_waits_for_storage_of_its_usage_type(doomed: Lab) -> Non
     with offering(doomed, place):
         async with parts.connected(doomed) as client:
             instance = await living.running(client, waiting)
-            assert os.listdir(place) == [f"{uid_of(instance)}-data.qcow2"]
+            assert names(place) == [f"{uid_of(instance)}-data.qcow2"]
             pools = {line.split()[0]: line.split()[1] for line in parts.virsh(doomed, "pool-list")}
             assert {f"ingot-{FAST}": "active", "ingot-default": "active"}.items() <= pools.items()
             volumes = parts.virsh(doomed, "vol-list", f"ingot-{FAST}")
