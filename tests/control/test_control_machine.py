@@ -194,6 +194,29 @@ async def test_data_volumes_are_made_once_and_waited_for(world: World) -> None:
     assert await world.is_gone(DATA_VOLUMES, "disk")
 
 
+async def test_data_volumes_that_nobody_fills_are_told(world: World) -> None:
+    volume = {"name": "root", "dataVolume": {"name": "disk"}}
+    await world.create(MACHINES, machine("vm", "Always", volume, dataVolumeTemplates=[filled("disk")]))
+    await world.printed("vm", "Provisioning")
+    await world.until(DATA_VOLUMES, "disk", bool)
+    await world.create(INSTANCES, instance("it", volume))
+    early = await world.refused("it", "DataVolumeNotReady")
+    assert "not begun" in early["message"]
+    assert not condition(await world.get(MACHINES, "vm"), "Failure")
+
+    await world.quiet("vm")
+    await world.pass_time(11)
+    told = condition(await world.until(MACHINES, "vm", lambda each: condition(each, "Failure")), "Failure") or {}
+    assert told["reason"] == "DataVolumeUnattended"
+    assert 'DataVolume "disk" has no status' in told["message"]
+    await world.heard("vm", "DataVolumeUnattended")
+    assert (await world.refused("it", "DataVolumeUnattended"))["message"] == told["message"]
+
+    await world.write(DATA_VOLUMES, "disk", {"phase": "ImportInProgress"})
+    await world.until(MACHINES, "vm", lambda each: not condition(each, "Failure"))
+    await world.refused("it", "DataVolumeNotReady")
+
+
 async def test_a_start_that_fails_is_tried_again_after_a_while(world: World) -> None:
     await world.create(MACHINES, machine("vm", "Always"))
     pod = await world.pod_of("vm")

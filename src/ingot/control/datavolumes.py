@@ -6,6 +6,7 @@ from ingot.api.kubevirt.names import CREATED_BY
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES
 from ingot.api.status import ApiError
+from ingot.control.attention import filling_of
 from ingot.control.owning import refused
 from ingot.control.storage import Storage
 from ingot.kube.cache import Key
@@ -45,8 +46,18 @@ async def ensure(client: Client, storage: Storage, machine: Object, created: Cal
             await _create(client, _made(machine, template), created)
             ready = False
         elif known is not None:
-            ready &= (known.get("status") or {}).get("phase") in _READY
+            ready &= filling_of(known) in _READY
     return ready
+
+
+def patience(storage: Storage, machine: Object) -> float:
+    """Seconds until the next look at DataVolumes that nobody has begun to fill; 0 where there are none.
+
+    Raises InstanceFault for one that has waited too long.
+    """
+    keys = [Key(namespace_of(machine), each["metadata"]["name"]) for each in machine["spec"]["dataVolumeTemplates"]]
+    known = [found for key in keys if (found := storage.data_volumes.cache.get(key))]
+    return max((storage.attention.left(each) for each in known), default=0.0)
 
 
 async def _create(client: Client, wanted: Object, created: Callable[[str], None]) -> None:

@@ -56,7 +56,7 @@ class Instances:
         self._client = manager.client
         self._clock = clock
         self._events = Recorder(manager.client, "virtualmachineinstance-controller")
-        self._storage = Storage(manager)
+        self._storage = Storage(manager, clock)
         self._instances = manager.informer(INSTANCES)
         self._pods = manager.informer(PODS, label_selector=f"{APP}={LAUNCHER}")
         self._nodes = manager.informer(NODES)

@@ -44,7 +44,7 @@ class Machines:
         self._client = manager.client
         self._clock = clock
         self._events = Recorder(manager.client, "virtualmachine-controller")
-        self._storage = Storage(manager)
+        self._storage = Storage(manager, clock)
         self._machines = manager.informer(MACHINES)
         self._instances = manager.informer(INSTANCES)
         self._machines.cache.add_index("claim", _claims_of)
@@ -91,6 +91,8 @@ class Machines:
             wait = backoff.left(machine, self._clock.time()) if action is Action.START else 0.0
             if action is Action.START and ready and not wait:
                 instance = await self._start(machine)
+            elif action is Action.START and not ready:
+                wait = max(wait, datavolumes.patience(self._storage, machine))
             elif action is Action.STOP and instance is not None:
                 if await delete(self._client, INSTANCES, instance):
                     self._stopped(machine, instance)

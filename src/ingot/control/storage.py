@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
+from ingot.control.attention import Attention, filling_of
 from ingot.control.fault import InstanceFault
 from ingot.disks.claims import claim_name, driver_of, is_direct
 from ingot.kube.cache import Key
+from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.manager import Manager
 
 # Sources that no node can deliver yet.
@@ -39,10 +41,11 @@ def _unsupported(field: str) -> InstanceFault:
 class Storage:
     """Claims, volumes and DataVolumes, out of the caches."""
 
-    def __init__(self, manager: Manager) -> None:
+    def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
         self.claims = manager.informer(VOLUME_CLAIMS)
         self.volumes = manager.informer(VOLUMES)
         self.data_volumes = manager.informer(DATA_VOLUMES)
+        self.attention = Attention(self.data_volumes, clock)
         self.classes = manager.informer(STORAGE_CLASSES)
 
     def claim(self, volume: Object, namespace: str) -> Object | None:
@@ -77,16 +80,17 @@ class Storage:
         data_volume = self.data_volumes.cache.get(key)
         if data_volume is None:
             return
-        phase = (data_volume.get("status") or {}).get("phase") or ""
-        if phase == "Failed":
+        filling = filling_of(data_volume)
+        if filling == "Failed":
             message = f'DataVolume "{key.name}" of volume "{volume}" has failed: delete it, and the machine goes on'
             raise InstanceFault("FailedDataVolumeImport", message)
-        if phase != "Succeeded":
+        if filling != "Succeeded":
+            left = self.attention.left(data_volume)
             message = (
-                f'DataVolume "{key.name}" of volume "{volume}" is not filled yet ({phase or "nobody works on it"}): '
+                f'DataVolume "{key.name}" of volume "{volume}" is not filled yet ({filling or "not begun"}): '
                 "the machine starts by itself once it is"
             )
-            raise InstanceFault("DataVolumeNotReady", message)
+            raise InstanceFault("DataVolumeNotReady", message, left or None)
 
     def _is_direct(self, volume: Object, claim: Object) -> bool:
         """Whether QEMU reaches the claim itself. Raises InstanceFault while that cannot be told."""
