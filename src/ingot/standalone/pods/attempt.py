@@ -7,7 +7,6 @@ is left of its session with it. So the exit code is known whoever asks, and no a
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingot.host.process import Process, spawn
+from ingot.host.tree import remove_tree
 from ingot.standalone.pods.user import User
 
 # $0 is the attempt's directory. The traps are reset in the command; the shell itself must live to see its end.
@@ -140,10 +140,12 @@ class Attempt:
 
 def attempts(container: Path) -> list[Attempt]:
     """What is there of a container's attempts, the oldest first."""
-    if not container.exists():
+    try:
+        entries = list(container.iterdir())
+    except FileNotFoundError:
         return []
     found = []
-    for entry in container.iterdir():
+    for entry in entries:
         number, _, level = entry.name.partition("-")
         found.append(Attempt(entry, int(number), int(level)))
     return sorted(found, key=lambda attempt: attempt.number)
@@ -155,6 +157,6 @@ def following(container: Path, last: Attempt | None, well: bool) -> Attempt:
         return Attempt(container / "0-0", 0, 0)
     for old in attempts(container):
         if old.number < last.number:
-            shutil.rmtree(old.directory)
+            remove_tree(old.directory)
     level = 0 if well else last.level + 1
     return Attempt(container / f"{last.number + 1}-{level}", last.number + 1, level)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ingot.api.kubevirt.names import LAUNCHER_IMAGE
+from ingot.api.kubevirt.names import is_own_image
 from ingot.api.object import Object, uid_of
 from ingot.kube.client import Client
 from ingot.standalone.pods import oci
@@ -27,9 +27,7 @@ _PLACES = "places"
 
 def is_own(container: Object) -> bool:
     """Whether the image is Ingot's own, whose programs are on this machine."""
-    name = str(container["image"]).partition("@")[0]
-    head, slash, tail = name.rpartition("/")
-    return f"{head}{slash}{tail.partition(':')[0]}" == LAUNCHER_IMAGE
+    return is_own_image(str(container["image"]))
 
 
 class Containers:

@@ -1,5 +1,6 @@
 """Volumes that are made of objects: ConfigMaps, Secrets, tokens and what a pod may know of itself."""
 
+import contextlib
 import os
 import secrets
 from collections.abc import Mapping
@@ -30,21 +31,49 @@ Files = dict[str, File]
 
 
 def write(directory: Path, files: Mapping[str, File], user: User) -> None:
-    """Puts the files into the directory, each whole or not at all, readable by the user alone."""
+    """Puts the files into the directory, each whole or not at all, readable by the user alone. Raises PodFault.
+
+    The user may change what is below the directory, and do so meanwhile: no link is followed there.
+    """
     directory.mkdir(mode=0o700, exist_ok=True)
     user.own(directory)
     for name, file in files.items():
-        path = directory / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        user.own(path.parent)
-        scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(file.content)
+        *parents, last = Path(name).parts
+        try:
+            with contextlib.ExitStack() as stack:
+                place = _opened(stack, str(directory), None)
+                for parent in parents:
+                    place = _made(stack, parent, place, user)
+                _write(place, last, file, user)
+        except OSError as error:
+            # Nothing but the user's own doing, or a full disk, stands in the way.
+            raise PodFault("FailedMount", f"file {name!r} cannot be put there: {error}; tried again") from error
+
+
+def _opened(stack: contextlib.ExitStack, name: str, above: int | None) -> int:
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _made(stack: contextlib.ExitStack, name: str, above: int, user: User) -> int:
+    """The directory of that name in an open one, made if need be, and the user's."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=above)
+    descriptor = _opened(stack, name, above)
+    user.own_open(descriptor)
+    return descriptor
+
+
+def _write(place: int, name: str, file: File, user: User) -> None:
+    scratch = f".{name}.{secrets.token_hex(4)}"
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=place)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(file.content)
         # Nobody but the user may enter the directory; still nobody else is allowed anything.
-        scratch.chmod(file.mode & 0o700)
-        user.own(scratch)
-        scratch.replace(path)
+        os.fchmod(descriptor, file.mode & 0o700)
+        user.own_open(descriptor)
+    os.replace(scratch, name, src_dir_fd=place, dst_dir_fd=place)
 
 
 async def files_of(client: Client, pod: Object, volume: Object) -> tuple[Files, float]:

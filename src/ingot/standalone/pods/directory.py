@@ -1,9 +1,10 @@
 """Where one pod keeps its volumes and containers on this machine: a kubelet's layout."""
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
+
+from ingot.host.tree import remove_tree
 
 # As root, guests run as another user who must reach their disks: directories on the way may be passed, not listed.
 _PASSABLE = 0o711
@@ -38,9 +39,8 @@ class PodDirectory:
                 each.chmod(_PASSABLE)
 
     def remove(self) -> None:
-        """Removes all of it; what is mounted there must have been unmounted."""
-        if self.path.exists():
-            shutil.rmtree(self.path)
+        """Removes all of it; what is mounted there must have been unmounted, or OSError is raised."""
+        remove_tree(self.path)
 
 
 def known(root: Path) -> list[str]:

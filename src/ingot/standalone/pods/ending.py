@@ -1,12 +1,12 @@
 """Bringing one pod to its end, and leaving nothing of it on this machine."""
 
 import asyncio
-import shutil
 import signal
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from ingot.host.tree import remove_tree
 from ingot.standalone.pods import oci
 from ingot.standalone.pods.attempt import Attempt, attempts
 from ingot.standalone.pods.containers import container_name
@@ -47,13 +47,15 @@ class Ending:
         return left
 
     async def release(self, uid: str) -> None:
-        """Takes away the volumes of a pod whose containers have ended, and with them its secrets."""
+        """Takes away the volumes of a pod whose containers have ended, and with them its secrets.
+
+        Raises CommandFailed or OSError while a volume cannot be unmounted: its content is not touched.
+        """
         path = PodDirectory(self._root, uid).path
         await self._forget(uid)
         for part in _VOLUMES:
-            if (path / part).exists():
-                await unmount_below(path / part)
-                await asyncio.to_thread(shutil.rmtree, path / part)
+            await unmount_below(path / part)
+            await asyncio.to_thread(remove_tree, path / part)
 
     async def remove(self, uid: str) -> None:
         """Removes everything of a pod whose containers have ended."""
@@ -70,7 +72,7 @@ class Ending:
                 mark = attempt.directory / oci.MARK
                 if mark.exists():
                     await oci.remove(container_name(uid, name.name, attempt))
-                    mark.unlink()
+                    mark.unlink(missing_ok=True)
 
 
 def _signal(alive: Iterable[Attempt], number: int) -> None:

@@ -33,9 +33,18 @@ class User:
         return self.gid if self.gid is not None else self.uid if self.uid is not None else os.getegid()
 
     def own(self, path: Path) -> None:
-        """Gives the file or directory to the user."""
+        """Gives the file or directory itself to the user: of a link, not what it leads to."""
         if self.changes:
-            os.chown(path, -1 if self.uid is None else self.uid, self.group)
+            os.chown(path, *self._numbers, follow_symlinks=False)
+
+    def own_open(self, descriptor: int) -> None:
+        """Gives the open file or directory to the user."""
+        if self.changes:
+            os.fchown(descriptor, *self._numbers)
+
+    @property
+    def _numbers(self) -> tuple[int, int]:
+        return -1 if self.uid is None else self.uid, self.group
 
 
 def user_of(pod: Object, container: Object) -> User:

@@ -1,10 +1,10 @@
 """What a container of a pod is doing, read from what is there."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from ingot.api.object import Object
+from ingot.host.tree import remove_tree
 from ingot.kube.clock import timestamp
 from ingot.standalone.pods.attempt import Attempt, attempts
 
@@ -62,7 +62,7 @@ def look(container: Object, directory: Path) -> View:
     """Reads a container's attempts; one that came to nothing is taken away."""
     found = attempts(directory)
     if found and found[-1].is_void():
-        shutil.rmtree(found.pop().directory)
+        remove_tree(found.pop().directory)
     if not found:
         return View(container, None, None, None)
     previous = found[-2] if len(found) > 1 else None

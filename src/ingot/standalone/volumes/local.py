@@ -16,6 +16,7 @@ from typing import Self
 import msgspec
 
 from ingot.host.files import sync_directory, write_atomically
+from ingot.host.tree import remove_tree
 from ingot.standalone.volumes import clone, loop
 from ingot.standalone.volumes.clone import Progress
 
@@ -95,8 +96,7 @@ class LocalVolumes:
         """
         self._write(record)
         making = self._making(record.name)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(making)
+        remove_tree(making)
         making.mkdir()
         making.chmod(_PASSABLE)
         self._fill(making, record, _whole_pages(size), source, progress)
@@ -176,14 +176,12 @@ class LocalVolumes:
         for place in (here, gone) if block else ():
             # Before the file has no name any more, or nobody would find its device again.
             loop.detach(place / _IMAGE)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(gone)
+        remove_tree(gone)
         with contextlib.suppress(FileNotFoundError):
             here.rename(gone)
             sync_directory(self.directory)
         for place in (gone, self._making(name)):
-            with contextlib.suppress(FileNotFoundError):
-                shutil.rmtree(place)
+            remove_tree(place)
 
     def retain(self, name: str) -> None:
         """Keep the volume for good, whatever becomes of its object."""

@@ -1,0 +1,80 @@
+"""Removing a directory with all that is in it, and nothing else."""
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ingot.host.tree import remove_tree
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A directory with files, directories and links in it."""
+    top = tmp_path / "top"
+    (top / "one" / "two").mkdir(parents=True)
+    (top / "one" / "two" / "file").write_text("gone")
+    (top / "pipe").symlink_to("nowhere")
+    return top
+
+
+@pytest.fixture
+def bound(tree: Path, tmp_path: Path) -> Iterator[Path]:
+    """A directory beside the tree that is seen in it, too: of the same filesystem, by another mount."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "data").write_text("stays")
+    place = tree / "one" / "größer als 1"
+    place.mkdir()
+    answer = subprocess.run(["mount", "--bind", kept, place], check=False, capture_output=True, text=True)
+    if answer.returncode != 0:
+        pytest.skip(f"nothing can be mounted here: {answer.stderr.strip()}")
+    yield kept
+    subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
+
+
+def test_everything_goes(tree: Path) -> None:
+    remove_tree(tree)
+    assert list(tree.parent.iterdir()) == []
+
+
+def test_what_is_gone_already_is_no_error(tmp_path: Path) -> None:
+    remove_tree(tmp_path / "none")
+    remove_tree(tmp_path / "none" / "at all")
+
+
+def test_what_links_lead_to_stays(tree: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "data").write_text("stays")
+    (tree / "one" / "link").symlink_to(kept)
+    remove_tree(tree)
+    assert (kept / "data").read_text() == "stays"
+    assert not tree.exists()
+
+
+def test_a_link_in_place_of_the_directory_is_not_followed(tree: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tree)
+    with pytest.raises(OSError, match="link"):
+        remove_tree(link)
+    assert (tree / "one" / "two" / "file").exists()
+
+
+def test_what_is_mounted_stays_though_it_is_of_the_same_filesystem(tree: Path, bound: Path) -> None:
+    assert tree.stat().st_dev == bound.stat().st_dev
+    with pytest.raises(OSError, match="größer als 1") as refused:
+        remove_tree(tree)
+    assert refused.value.errno == errno.EBUSY
+    assert (bound / "data").read_text() == "stays"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may remove everything")
+def test_what_may_not_be_removed_is_named(tree: Path) -> None:
+    (tree / "one" / "two").chmod(0o500)
+    with pytest.raises(PermissionError, match=str(tree / "one" / "two" / "file")):
+        remove_tree(tree)
+    (tree / "one" / "two").chmod(0o700)
