@@ -5,8 +5,8 @@ import pytest
 from control.world import World, instance
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER, NODE_NAME, launcher_name
-from ingot.api.object import Object, uid_of
-from ingot.api.resources import INSTANCES, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS
+from ingot.api.object import Object, name_of, uid_of
+from ingot.api.resources import EVENTS, INSTANCES, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.kube.objects import condition, has_finalizer
 
 DISK = {"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}
@@ -56,10 +56,27 @@ async def test_a_claim_that_waits_for_its_pod_gets_one(world: World) -> None:
     name = f"late-{world.namespace}"
     made = {"metadata": {"name": name}, "provisioner": "example.com/none", "volumeBindingMode": "WaitForFirstConsumer"}
     await world.client.create(STORAGE_CLASSES, made)
-    await world.create(VOLUME_CLAIMS, claim(storageClassName=name))
+    wanting = await world.create(VOLUME_CLAIMS, claim(storageClassName=name))
     await world.create(INSTANCES, instance("it", DISK))
     pod = await world.pod_of("it")
     assert [each["name"] for each in pod["spec"]["volumes"]] == ["ingot-private", "root"]
+
+    await _set_back(world, wanting, "early", "2023-11-14T22:13:20Z", "no room")
+    await _set_back(world, wanting, "late", "2023-11-14T22:13:30Z", "only root can make block volumes")
+    told = await world.until(INSTANCES, "it", lambda each: "only root" in str(condition(each, "Synchronized")))
+    assert (condition(told, "Synchronized") or {})["reason"] == "ClaimNotBound"
+    await world.heard("it", "ClaimNotBound")
+    await world.bind("disk")
+    await world.until(INSTANCES, "it", lambda each: condition(each, "Synchronized") is None)
+
+
+async def _set_back(world: World, about: Object, name: str, when: str, message: str) -> None:
+    """The provisioner: the claim gets no volume, for this reason."""
+    involved = {"kind": "PersistentVolumeClaim", "name": name_of(about), "uid": uid_of(about)}
+    event = {"involvedObject": {**involved, "namespace": world.namespace}, "lastTimestamp": when, "type": "Warning"}
+    await world.create(
+        EVENTS, {"metadata": {"name": name}, "reason": "ProvisioningFailed", "message": message, **event}
+    )
 
 
 @pytest.mark.parametrize(("driver", "mounted"), [({}, False), ({"driver": {"name": "kubelet"}}, True)])

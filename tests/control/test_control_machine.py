@@ -60,9 +60,9 @@ async def test_halting_stops_it_and_it_says_so_all_the_way(world: World) -> None
     await world.printed("vm", "Stopping")
     await world.end("vm")
     await world.gone_with_pod(INSTANCES, "vm")
-    stopped = await world.printed("vm", "Stopped")
-    ready = condition(stopped, "Ready") or {}
-    assert (ready["status"], ready["reason"]) == ("False", "VMINotExists")
+    await world.printed("vm", "Stopped")
+    stopped = await world.until(MACHINES, "vm", lambda each: "VMINotExists" in str(condition(each, "Ready")))
+    assert (condition(stopped, "Ready") or {})["status"] == "False"
     assert stopped["status"]["created"] is False
 
 

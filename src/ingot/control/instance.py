@@ -72,6 +72,7 @@ class Instances:
             .watch(self._storage.claims, self._on_claim)
             .watch(self._storage.data_volumes, self._on_claim)
             .watch(self._storage.volumes, self._on_volume)
+            .watch(self._storage.setbacks.events, self._on_event)
             .watch(self._storage.classes, lambda _: self._by("fault", "ClaimNotBound"))
         )
 
@@ -87,6 +88,10 @@ class Instances:
     def _on_volume(self, volume: Object) -> list[Key]:
         holder = volume["spec"].get("claimRef") or {}
         return self._by("claim", f"{holder.get('namespace')}/{holder.get('name')}")
+
+    def _on_event(self, event: Object) -> list[Key]:
+        claim = event["involvedObject"]
+        return self._by("claim", f"{claim.get('namespace')}/{claim.get('name')}")
 
     async def reconcile(self, key: Key) -> Result | None:
         instance = self._instances.cache.get(key)
@@ -118,7 +123,9 @@ class Instances:
         fault = None
         try:
             pod = pod or await self._launched(instance)
-            fault = self._usage_fault(instance)
+            # The pod is there all the same: it is placed as soon as a node and the volumes have what it wants.
+            self._check_usages(instance)
+            self._storage.check_progress(instance)
         except InstanceFault as found:
             fault = found
         told = copy_of(instance)
@@ -154,10 +161,9 @@ class Instances:
             raise InstanceFault("FailedCreate", message, REFUSED_SECONDS) from error
         raise refused("the launcher pod", error) from error
 
-    def _usage_fault(self, instance: Object) -> InstanceFault | None:
-        """The pod is there all the same: the scheduler places it as soon as a node has what it wants."""
-        message = usages.missing(instance["spec"], self._nodes.cache.list())
-        return InstanceFault(_USAGE_FAULT, message) if message else None
+    def _check_usages(self, instance: Object) -> None:
+        if message := usages.missing(instance["spec"], self._nodes.cache.list()):
+            raise InstanceFault(_USAGE_FAULT, message)
 
     async def _look_after(self, instance: Object, pod: Object | None) -> None:
         """An instance that its node has been told of: what the node cannot say of it."""

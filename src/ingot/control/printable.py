@@ -33,6 +33,8 @@ def _trouble(instance: Object | None) -> str:
         return "ErrorPvcNotFound"
     if reason == "FailedDataVolumeImport":
         return "DataVolumeError"
+    if reason == "VolumeSourceNotSupported":
+        return "ErrorUnschedulable"
     unplaced = condition(instance, "PodScheduled") or {}
     if unplaced.get("status") == "False" and unplaced.get("reason") == "Unschedulable":
         return "ErrorUnschedulable"

@@ -7,6 +7,7 @@ from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.control.attention import Attention, filling_of
 from ingot.control.fault import InstanceFault
+from ingot.control.setbacks import Setbacks
 from ingot.disks.claims import claim_name, driver_of, is_direct
 from ingot.kube.cache import Key
 from ingot.kube.clock import SYSTEM, Clock
@@ -14,6 +15,8 @@ from ingot.kube.manager import Manager
 
 # Sources that no node can deliver yet.
 _NOT_DELIVERED = ("container", "containerDisk", "downwardMetrics", "memoryDump")
+
+_LATER = "the machine starts by itself once it is"
 
 
 def volumes_of(instance: Object) -> list[Object]:
@@ -47,6 +50,7 @@ class Storage:
         self.data_volumes = manager.informer(DATA_VOLUMES)
         self.attention = Attention(self.data_volumes, clock)
         self.classes = manager.informer(STORAGE_CLASSES)
+        self.setbacks = Setbacks(manager)
 
     def claim(self, volume: Object, namespace: str) -> Object | None:
         """The claim that a volume stands on; None without one, and for one that is not there."""
@@ -102,11 +106,19 @@ class Storage:
             return is_direct(pv, driver)
         if driver != "qemu" and self._waits_for_pod(claim):
             return False
-        message = (
-            f'PersistentVolumeClaim "{name_of(claim)}" of volume "{volume["name"]}" is not bound to a volume yet: '
-            "the machine starts by itself once it is"
-        )
-        raise InstanceFault("ClaimNotBound", message)
+        raise self.setback(volume, claim) or InstanceFault("ClaimNotBound", f"{_unbound(volume, claim)}: {_LATER}")
+
+    def setback(self, volume: Object, claim: Object) -> InstanceFault | None:
+        """Why a claim that is not bound does not get a volume, where somebody has said that."""
+        why = "" if _claim_phase(claim) == "Bound" else self.setbacks.last(claim)
+        return InstanceFault("ClaimNotBound", f"{_unbound(volume, claim)}: {why}; {_LATER}") if why else None
+
+    def check_progress(self, instance: Object) -> None:
+        """Raises InstanceFault for a claim that waits for its volume after something went wrong with that."""
+        for volume in volumes_of(instance):
+            claim = self.claim(volume, namespace_of(instance))
+            if claim and (fault := self.setback(volume, claim)):
+                raise fault
 
     def bound_volume(self, claim: Object) -> Object | None:
         """The PersistentVolume that a claim is bound to, both ways."""
@@ -127,6 +139,10 @@ class Storage:
             claim = self.claim(volume, namespace_of(instance))
             told = {"phase": _claim_phase(claim)} if early and claim_name(volume) else {}
             yield {"name": volume["name"], **told, **(_claim_info(claim) if claim else {})}
+
+
+def _unbound(volume: Object, claim: Object) -> str:
+    return f'PersistentVolumeClaim "{name_of(claim)}" of volume "{volume["name"]}" is not bound to a volume yet'
 
 
 def _claim_phase(claim: Object | None) -> str:

@@ -39,6 +39,7 @@ CRASHED = {"startFailure": {"consecutiveFailCount": 2}}
         (instance("Scheduling", told("PodScheduled", "False", "Unschedulable")), "ErrorUnschedulable"),
         (instance("Pending", told("Synchronized", "False", "FailedPvcNotFound")), "ErrorPvcNotFound"),
         (instance("Pending", told("Synchronized", "False", "FailedDataVolumeImport")), "DataVolumeError"),
+        (instance("Pending", told("Synchronized", "False", "VolumeSourceNotSupported")), "ErrorUnschedulable"),
         (instance("Failed", deletionTimestamp="now"), "Stopped"),
         (instance("Succeeded"), "Stopped"),
         (instance("Unknown"), "Unknown"),
