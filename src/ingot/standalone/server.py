@@ -9,7 +9,7 @@ from aiohttp import web
 from cryptography import x509
 
 from ingot.api.object import Object
-from ingot.standalone.access import escalation, pki, tokens
+from ingot.standalone.access import escalation, host, pki, tokens
 from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.authenticate import Authenticator
 from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
@@ -148,11 +148,22 @@ def _certificates(keys: pki.Pki) -> list[x509.Certificate]:
 
 
 def _guards(authorizer: Authorizer) -> dict[str, Guard]:
-    def check(call: Call, new: Object, old: Object | None) -> None:
-        definition = call.served.definition
-        request = Attributes(
-            call.verb, definition.group, call.served.version.name, definition.plural, "", call.namespace, call.name
-        )
-        escalation.check(authorizer, call.user, request, new, old)
+    def check_grant(call: Call, new: Object, old: Object | None) -> None:
+        escalation.check(authorizer, call.user, _request(call), new, old)
 
-    return {**dict.fromkeys(RBAC_KEYS, check), CUSTOMS: refuse_webhook}
+    def check_host(call: Call, new: Object, old: Object | None) -> None:
+        stored = call.served.to_storage
+        host.check(authorizer, call.user, _request(call), stored(new), stored(old) if old is not None else None)
+
+    return {
+        **dict.fromkeys(RBAC_KEYS, check_grant),
+        **dict.fromkeys((*host.MACHINES, host.PODS), check_host),
+        CUSTOMS: refuse_webhook,
+    }
+
+
+def _request(call: Call) -> Attributes:
+    served, definition = call.served, call.served.definition
+    return Attributes(
+        call.verb, definition.group, served.version.name, definition.plural, "", call.namespace, call.name
+    )

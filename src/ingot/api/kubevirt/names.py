@@ -54,3 +54,9 @@ def offered_usages(node: Object) -> list[str]:
 def launcher_name(instance: Object) -> str:
     """The launcher pod of an instance: the same name for the same instance, another for its successor."""
     return f"{LAUNCHER}-{instance['metadata']['name']}-{uid_of(instance)[:5]}"
+
+
+def is_own_image(image: str) -> bool:
+    """Whether an image is Ingot's own, with any tag or digest: on one machine its programs need no container."""
+    head, slash, tail = image.partition("@")[0].rpartition("/")
+    return f"{head}{slash}{tail.partition(':')[0]}" == LAUNCHER_IMAGE

@@ -2,24 +2,30 @@
 
 from collections.abc import Sequence
 
-from ingot.api.kubevirt import subresources
+from ingot.api.kubevirt import rights, subresources
 from ingot.api.object import Object
 
 _RBAC = "rbac.authorization.k8s.io"
-_KINDS = ["virtualmachines", "virtualmachineinstances", "virtualmachineinstancereplicasets", "classicvms"]
 _READ = ("get", "list", "watch")
 _EDIT = ("get", "delete", "create", "update", "patch", "list", "watch")
 _ADMIN = (*_EDIT, "deletecollection")
 
 
 def cluster_roles() -> list[Object]:
-    """Those who edit may start machines and sit at their consoles; those who view may only look at the objects."""
+    """Those who edit may start machines and sit at their consoles; those who view may only look at the objects.
+
+    Nobody gathers the roles that reach into the node: an administrator binds them to whom they trust with it.
+    """
     acts = [_acts("get"), _acts("update")]
     return [
         _role("admin", [*acts, _kinds(_ADMIN)], gathered=True),
         _role("edit", [*acts, _kinds(_EDIT)], gathered=True),
         _role("view", [_kinds(_READ)], gathered=True),
         _role("default", [_rule(subresources.GROUP, ["version"], ("get", "list"))], gathered=False),
+        *(
+            _role(resource, [_rule(rights.GROUP, [resource], (rights.VERB,))], gathered=False)
+            for resource in (rights.HOST_DISKS, rights.HOST_PROCESSES)
+        ),
     ]
 
 
@@ -48,7 +54,7 @@ def _acts(verb: str) -> Object:
 
 
 def _kinds(verbs: Sequence[str]) -> Object:
-    return _rule("kubevirt.io", _KINDS, verbs)
+    return _rule("kubevirt.io", list(rights.MACHINES), verbs)
 
 
 def _rule(group: str, resources: list[str], verbs: Sequence[str]) -> Object:
