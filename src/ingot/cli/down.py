@@ -54,11 +54,14 @@ def _end_guests(directory: Path, timeout: float) -> None:
         return
     try:
         work = end_guests(directory / "node", directory / "kubelet", guest_user(directory), timeout)
-        forced = asyncio.run(work)
+        ended = asyncio.run(work)
     except HypervisorError as error:
         raise click.ClickException(f"the guests cannot be ended: {error}") from error
-    for guest in forced:
+    for guest in ended.forced:
         click.echo(f"{guest} did not shut down in {timeout:g} s, and was ended")
+    if ended.left:
+        names = ", ".join(str(guest) for guest in ended.left)
+        raise click.ClickException(f"{names} cannot be killed: QEMU waits for storage that does not answer")
     if os.geteuid() == 0:
         LocalVolumes(directory / "volumes").detach_all()
 

@@ -18,6 +18,7 @@ from ingot.disks.imageopts import Image, image
 from ingot.disks.qcow2 import HEAD, BadHeader, Header
 from ingot.disks.source.refusal import patiently, refusal
 from ingot.host.command import CommandFailed, CommandTimeout, Limits, run
+from ingot.host.tasks import together
 
 _CONNECT_SECONDS = 3.0
 _SECONDS = 10.0
@@ -123,7 +124,10 @@ def _size_and_head(volume: str, path: Path) -> tuple[int, bytes]:
 async def _size(volume: str, endpoint: Network, scratch: Path) -> int:
     if endpoint.protocol == "gluster":
         return await _asked(volume, endpoint, scratch, glance.size)
-    told = await _asked(volume, endpoint, scratch, _tool("qemu-img", "info", "--output=json"))
+    asking = _asked(volume, endpoint, scratch, _tool("qemu-img", "info", "--output=json"))
+    # A server may tell its size and never give a byte: QEMU would wait for that at its start.
+    reading = _asked(volume, endpoint, scratch, _tool("qemu-io", "-r", "-c", "read 0 512"))
+    told, _ = await together((asking, reading))
     return int(json.loads(told)["virtual-size"])
 
 

@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
 from xml.etree.ElementTree import Element
 
 from ingot.api.kubevirt.sizes import vcpus
@@ -20,6 +19,7 @@ from ingot.disks.fault import DiskFault
 from ingot.disks.place import Place
 from ingot.disks.resolve import resolve
 from ingot.disks.target import Options, bus_of, device_names, render
+from ingot.host.tasks import together
 from ingot.kube.client import Client
 from ingot.node.pools import Pools
 from ingot.node.record import Record
@@ -28,7 +28,6 @@ from ingot.node.secrets import Secrets
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 # Volume, bytes done, bytes in all.
 Progress = Callable[[str, int, int], None]
 _SECRET_KINDS: dict[str, SecretKind] = {"iscsi": "iscsi", "rbd": "ceph"}
@@ -72,17 +71,6 @@ def io_threads(spec: Object, disks: list[Object]) -> dict[str, int]:
     return numbers | {name: number for number, name in enumerate(own, start=2 if shared else 1)}
 
 
-async def _together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """What all works give, done at the same time. When one fails the others are broken off, and it is raised."""
-    tasks = [asyncio.create_task(work) for work in works]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 def _queues(spec: Object) -> int:
     return vcpus(spec) if spec["domain"]["devices"].get("blockMultiQueue") else 0
 
@@ -105,23 +93,13 @@ class Chains:
         self._pools = pools
 
     async def make(self, instance: Object, record: Record, progress: Progress) -> Chain:
-        """All disks of the instance. Raises DiskFault, having let go of every claim: nobody waits for a machine
-        that does not run."""
-        try:
-            return await self._make(instance, record, progress)
-        except DiskFault:
-            # A bridge keeps what it has read, which somebody may put right meanwhile.
-            await self._bridges(record).end()
-            await self._claims.release(record.uid)
-            raise
-
-    async def _make(self, instance: Object, record: Record, progress: Progress) -> Chain:
+        """All disks of the instance. Raises DiskFault."""
         spec = instance["spec"]
         volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
         disks = spec["domain"]["devices"].get("disks") or []
         devices = device_names(disks)
         threads = io_threads(spec, disks)
-        found = await _together(
+        found = await together(
             self._endpoint(instance, record, volumes.get(disk["name"]), disk, progress) for disk in disks
         )
         await self._forget_sources(record, volumes.values())
@@ -198,6 +176,12 @@ class Chains:
 
     def _bridges(self, record: Record) -> bridge.Bridges:
         return bridge.Bridges(record.directory, self._site.user)
+
+    async def retreat(self, record: Record) -> None:
+        """After a start that failed: lets go of every claim, so that nobody waits for a machine that does not run."""
+        # A bridge keeps what it has read, which somebody may put right meanwhile.
+        await self._bridges(record).end()
+        await self._claims.release(record.uid)
 
     async def mend(self, record: Record) -> list[str]:
         """Starts bridges again that died; the volumes they are for."""

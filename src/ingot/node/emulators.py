@@ -1,6 +1,7 @@
 """QEMU processes of this machine, found without libvirt: what it has forgotten may still write to a disk."""
 
 import re
+import signal
 from pathlib import Path
 
 from ingot.host.process import Process
@@ -24,3 +25,11 @@ def emulators() -> dict[str, Process]:
         if mark := _MARK.search(command):
             found[mark[1].decode()] = Process.of(int(place.name))
     return {uid: process for uid, process in found.items() if process.alive}
+
+
+def end_emulator(uid: str) -> Process | None:
+    """Ends the QEMU of that instance at once, whatever it does and whether libvirt knows it; None if there is none."""
+    process = emulators().get(uid)
+    if process is not None:
+        process.signal(signal.SIGKILL)
+    return process

@@ -1,14 +1,19 @@
 """Ending a guest: asked to shut down, given its time, ended, and cleared away."""
 
+import asyncio
+import contextlib
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from ingot.api.object import Object
+from ingot.kube.cache import Key
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.node import launcher
 from ingot.node.chain import Chains, Site
 from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_uuid
-from ingot.node.emulators import emulators
+from ingot.node.emulators import end_emulator
 from ingot.node.events import DomainState, Phase
 from ingot.node.hypervisor import Hypervisor
 from ingot.node.link import HypervisorError
@@ -20,8 +25,18 @@ DEFAULT_GRACE_SECONDS = 30
 # A guest that is still booting does not hear the first press of the button.
 ASK_AGAIN_SECONDS = 3.0
 BURY_SECONDS = 5.0
+END_SECONDS = 10.0
 # Reasons that are remembered; libvirt's log has all of them.
 REMEMBERED = 1000
+
+
+class Undead(Exception):
+    """A QEMU that cannot be killed, as when it waits for storage that is gone: its disks stay claimed."""
+
+    def __init__(self, key: Key, pid: int) -> None:
+        super().__init__(f"{key}: its QEMU (pid {pid}) cannot be killed; its disks stay claimed until it ends")
+        self.key = key
+        self.pid = pid
 
 
 class Endings:
@@ -65,32 +80,46 @@ class Endings:
         return wait
 
     async def bury(self, record: Record) -> None:
-        """Ends a QEMU of that domain which libvirt does not know, or no longer: two must never share a disk."""
-        if process := emulators().get(record.uid):
-            log.warning("%s: libvirt does not know its QEMU (pid %d), which ends now", record.key, process.pid)
-            await process.end(BURY_SECONDS)
+        """Ends a QEMU of that instance which libvirt does not know, or cannot end: two must never share a disk.
+
+        Raises Undead when even the kernel cannot.
+        """
+        if process := end_emulator(record.uid):
+            log.warning("%s: libvirt did not end its QEMU (pid %d), which ends now", record.key, process.pid)
+            if not await process.ended(BURY_SECONDS):
+                raise Undead(record.key, process.pid)
 
     async def _stop(self, instance: Object, record: Record) -> float | None:
         state = await self._hypervisor.state(record.domain)
         if state is None:
             return None
-        now = self._clock.time()
         grace = float(instance["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS))
-        left = grace - (now - record.stop_asked if record.stop_asked else 0.0)
+        left = grace - self._asked_since(record) if record.stop_asked else grace
         if left <= 0 or not _hears(state):
-            await self._hypervisor.destroy(record.domain)
+            await self._within(END_SECONDS, self._hypervisor.destroy(record.domain))
             return None
         if not record.stop_asked:
-            record.stop_asked = now
+            record.stop_asked = self._clock.time()
             record.save()
+        # A QEMU that does not answer holds the call for as long as it likes; its time runs all the same.
+        await self._within(ASK_AGAIN_SECONDS, self._ask(record))
+        return min(left, ASK_AGAIN_SECONDS)
+
+    def _asked_since(self, record: Record) -> float:
+        """Seconds since the guest was asked to shut down; none where the clock was set back meanwhile."""
+        return max(0.0, self._clock.time() - record.stop_asked)
+
+    async def _ask(self, record: Record) -> None:
         try:
             await self._hypervisor.shutdown(record.domain)
         except HypervisorError:
             # It may have ended in between.
-            if await self._hypervisor.state(record.domain) is None:
-                return None
-            raise
-        return min(left, ASK_AGAIN_SECONDS)
+            if await self._hypervisor.state(record.domain) is not None:
+                raise
+
+    async def _within(self, seconds: float, work: Coroutine[Any, Any, None]) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(work, seconds)
 
     async def clear(self, record: Record) -> None:
         """Takes away what is left of an instance whose QEMU is gone, and lets its launcher end."""
@@ -102,8 +131,8 @@ class Endings:
 
     async def wipe(self, record: Record) -> None:
         """Ends and clears an instance whose object is gone."""
-        log.warning("%s/%s (%s) is gone from the API: its guest ends now", record.namespace, record.name, record.uid)
-        await self._hypervisor.destroy(record.domain)
+        log.warning("%s (%s) is gone from the API: its guest ends now", record.key, record.uid)
+        await self._within(END_SECONDS, self._hypervisor.destroy(record.domain))
         await self.bury(record)
         await self.clear(record)
 

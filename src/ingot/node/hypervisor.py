@@ -31,13 +31,17 @@ class Hypervisor:
         self._source = source
         self._subscribers: list[Told] = []
         self._link = Link(source, self._tell)
+        # A start waits for the servers of its disks; those who only look, or end a guest, do not wait behind it.
+        self._starts = Link(source, lambda _name, _kind, _detail: None)
 
     async def open(self) -> None:
         """Connects, after starting libvirt if need be."""
         await self._link.open()
+        await self._starts.open()
 
     async def close(self) -> None:
         """Closes the connection. Domains, and libvirt itself, run on."""
+        await self._starts.close()
         await self._link.close()
 
     async def __aenter__(self) -> Self:
@@ -62,7 +66,7 @@ class Hypervisor:
         """
         name = ElementTree.fromstring(xml).findtext("name", "")  # noqa: S314 - our own text
         flags = constant("VIR_DOMAIN_START_PAUSED") if paused else 0
-        await self.call(name, lambda connection: connection.createXML(xml, flags))
+        await self._starts.call(name, lambda connection: connection.createXML(xml, flags))
 
     async def domains(self) -> dict[str, DomainState]:
         """All domains that libvirt knows, by name."""

@@ -26,7 +26,8 @@ from ingot.node.events import DomainState, Kind, Phase
 from ingot.node.hypervisor import Hypervisor
 from ingot.node.link import HypervisorError
 from ingot.node.record import Record, Records
-from ingot.node.starting import Abandoned, Started, Starter, Unsupported
+from ingot.node.starting import START_SECONDS, Abandoned, Started, Starter, StartTimeout, Unsupported
+from ingot.node.status import NEVER_STARTED
 from ingot.node.telling import Teller
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ WORKERS = 64
 RETRY_SECONDS = 10.0
 # How often a guest that stands still for an I/O error is let go on, to see whether its disk answers again.
 REVIVE_SECONDS = 2.0
+SLOW_RETRY_SECONDS = 60.0
 
 
 class Instances:
@@ -94,7 +96,9 @@ class Instances:
     async def reconcile(self, key: Key) -> Result | None:
         instance = self.instances.cache.get(key)
         for record in self._records.of(key):
-            if instance is None or record.uid != uid_of(instance):
+            if (instance is None or record.uid != uid_of(instance)) and not await self._teller.found(
+                record.key, record.uid
+            ):
                 await self._endings.wipe(record)
         if instance is None or (instance.get("status") or {}).get("nodeName") != self._node:
             return None
@@ -138,6 +142,8 @@ class Instances:
             wait = record.next_try - self._clock.monotonic()
             # What we tell of a failure wakes us: that alone is no reason to try again.
             return Result(wait) if wait > 0 else await self._start(instance, record)
+        if state.phase is Phase.PAUSED and state.reason == "starting":
+            return await self._hurry(record)
         if not record.started:
             # The agent was killed between a start and its note.
             record.started = True
@@ -149,6 +155,14 @@ class Instances:
         if instance["spec"]["domain"]["devices"].get("autoattachSerialConsole") is not False:
             self._consoles.attend(record.uid, record.console)
         await self._teller.running(instance, state, record.volumes)
+
+    async def _hurry(self, record: Record) -> Result:
+        """A start that an agent before us began, and that libvirt is still at: it has as long as one of ours."""
+        now = self._clock.monotonic()
+        record.next_try = record.next_try or now + START_SECONDS
+        if now >= record.next_try:
+            await self._endings.bury(record)
+        return Result(1.0)
 
     async def _is_ours(self, instance: Object, domain: str) -> bool:
         return instance_uid(await self._hypervisor.xml(domain)) == uid_of(instance)
@@ -165,6 +179,10 @@ class Instances:
         except Unsupported as error:
             message = f"this node cannot run it: {error}"
             return await self._refuse(instance, record, RETRY_SECONDS, "NotSupported", message)
+        except StartTimeout as error:
+            # Whoever hangs keeps a call to libvirt busy; those that answer go first.
+            message = f"{error}; tried again in {SLOW_RETRY_SECONDS:g} s"
+            return await self._refuse(instance, record, SLOW_RETRY_SECONDS, "Unreachable", message)
         except HypervisorError as error:
             if error.lost:
                 raise
@@ -172,6 +190,13 @@ class Instances:
             return await self._refuse(instance, record, RETRY_SECONDS, "DomainStartFailed", message)
         except Abandoned:
             return Result(0.0)
+        except (ApiError, ConnectionFailed):
+            raise
+        except Exception as error:
+            log.exception("%s: an error that nobody foresaw", record.key)
+            message = f"internal error ({type(error).__name__}: {error}), see the agent's log"
+            message += f"; tried again in {RETRY_SECONDS:g} s"
+            return await self._refuse(instance, record, RETRY_SECONDS, "InternalError", message)
         if state := await self._hypervisor.state(record.domain):
             await self._tell_running(instance, record, state)
             return None
@@ -181,6 +206,7 @@ class Instances:
         self, instance: Object, record: Record, wait: float, reason: str, message: str, volume: str = ""
     ) -> Result:
         record.next_try = self._clock.monotonic() + wait
+        await self._chains.retreat(record)
         await self._teller.refused(instance, reason, message, volume)
         return Result(wait)
 
@@ -212,7 +238,7 @@ class Instances:
         """The instance is to have no guest any more, and nothing else here."""
         self._starter.abandon(uid_of(instance))
         record = self._records.get(uid_of(instance))
-        reason = "deleted before it was started"
+        reason = NEVER_STARTED
         if record is not None:
             wait = await self._endings.stop(instance, record)
             if wait is not None:

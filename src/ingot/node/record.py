@@ -1,8 +1,9 @@
 """What this node holds for one instance: a directory, and in it a note that outlives the agent."""
 
 import json
+import logging
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +11,9 @@ from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.host.files import make_passable, write_atomically
 from ingot.kube.cache import Key
 from ingot.node.domain.document import domain_name
+from ingot.node.emulators import emulators
+
+log = logging.getLogger(__name__)
 
 NOTE = "record.json"
 CONSOLE = "console"
@@ -47,15 +51,23 @@ class Record:
     def save(self) -> None:
         """Writes the note, and makes the directory when it is not there."""
         make_passable(self.directory)
-        fields = {key: value for key, value in asdict(self).items() if key not in ("directory", "next_try")}
-        write_atomically(self.directory / NOTE, json.dumps(fields).encode())
+        note = {key: value for key, value in asdict(self).items() if key not in ("directory", "next_try")}
+        write_atomically(self.directory / NOTE, json.dumps(note).encode())
 
     @classmethod
     def load(cls, directory: Path) -> Self | None:
-        """The record of that directory; None when there is none, or none that can be read."""
+        """The record of that directory; None when there is none, or none that can be read.
+
+        What another version has written besides is left out.
+        """
+        known = {each.name for each in fields(cls)} - {"directory", "next_try"}
         try:
-            return cls(directory=directory, **json.loads((directory / NOTE).read_bytes()))
-        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
+            note = json.loads((directory / NOTE).read_bytes())
+            return cls(directory=directory, **{key: value for key, value in note.items() if key in known})
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, TypeError, AttributeError) as error:
+            log.error("%s cannot be read, and is left alone: %s", directory / NOTE, error)
             return None
 
 
@@ -69,8 +81,8 @@ class Records:
         for place in directory.iterdir():
             if record := Record.load(place):
                 self._records[record.uid] = record
-            else:
-                # Without a note it was never used.
+            elif not (place / NOTE).exists() and place.name not in emulators():
+                # The note is the first thing that is written: without it nothing else was.
                 shutil.rmtree(place, ignore_errors=True)
 
     def get(self, uid: str) -> Record | None:

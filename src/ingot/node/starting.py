@@ -3,19 +3,22 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
 
 from ingot.api.object import Object
 from ingot.host.sockets import LONGEST
 from ingot.node.chain import Chains, Progress
 from ingot.node.domain.document import Host, domain_xml
 from ingot.node.domain.support import unsupported
+from ingot.node.emulators import end_emulator
 from ingot.node.hypervisor import Hypervisor
 from ingot.node.record import Record
 
 log = logging.getLogger(__name__)
+
+# A QEMU whose disks answer starts in a second.
+START_SECONDS = 30.0
+END_SECONDS = 2.0
 
 
 class Unsupported(Exception):
@@ -24,6 +27,14 @@ class Unsupported(Exception):
     def __init__(self, fields: list[str]) -> None:
         super().__init__("; ".join(fields))
         self.fields = fields
+
+
+class StartTimeout(Exception):
+    """A QEMU that did not get its disks open within `seconds`, and was ended."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"QEMU did not get its disks open in {seconds:g} s: one of their servers does not answer")
+        self.seconds = seconds
 
 
 class Abandoned(Exception):
@@ -45,7 +56,8 @@ class Starter:
         self._running: dict[str, asyncio.Task[Started]] = {}
 
     async def start(self, instance: Object, record: Record, progress: Progress) -> Started:
-        """Returns when the guest's QEMU runs. Raises DiskFault, HypervisorError, Unsupported, or Abandoned."""
+        """Returns when the guest's QEMU runs. Raises DiskFault, HypervisorError, Unsupported,
+        StartTimeout, or Abandoned."""
         task = asyncio.create_task(self._start(instance, record, progress))
         self._running[record.uid] = task
         try:
@@ -73,26 +85,31 @@ class Starter:
         chain = await self._chains.make(instance, record, progress)
         xml = domain_xml(instance, self._host, chain.disks, record.console)
         paused = instance["spec"].get("startStrategy") == "Paused"
-        # Once QEMU may run, nothing is broken off: the note that it does has to follow.
-        await _to_its_end(self._launch(record, xml, paused))
+        await self._launch(record, xml, paused)
         return Started(chain.volumes)
 
     async def _launch(self, record: Record, xml: str, paused: bool) -> None:
-        await self._hypervisor.start(xml, paused)
-        record.started = True
-        record.save()
+        """Starts the domain. Raises StartTimeout when its QEMU does not get that far in time.
 
-
-async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Does the work whole, even when cancelled meanwhile, which takes effect after it."""
-    task = asyncio.create_task(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        log.info("a start was broken off: %s", task.exception() or "its guest had just started")
-        raise asyncio.CancelledError
-    task.result()
+        Once QEMU may run, nothing is broken off: the note that it does has to follow. But a QEMU that hangs, or that
+        nobody wants any more, is ended, which ends the call.
+        """
+        task = asyncio.create_task(self._hypervisor.start(xml, paused))
+        unwanted: BaseException | None = None
+        deadline = START_SECONDS
+        while not task.done():
+            try:
+                await asyncio.wait((task,), timeout=deadline)
+            except asyncio.CancelledError as cancelled:
+                unwanted = cancelled
+            if not task.done():
+                unwanted = unwanted or StartTimeout(START_SECONDS)
+                end_emulator(record.uid)
+                deadline = END_SECONDS
+        if task.exception() is None:
+            record.started = True
+            record.save()
+        if unwanted is not None:
+            log.info("%s: its start was broken off: %s", record.key, task.exception() or "it had just started")
+            raise unwanted
+        task.result()

@@ -10,6 +10,9 @@ from ingot.kube.clock import timestamp
 from ingot.kube.objects import condition, set_condition
 from ingot.node.events import DomainState, Phase
 
+# The reason of an instance that was deleted while its guest was being prepared.
+NEVER_STARTED = "deleted before it was started"
+
 # Why a guest stands still: KubeVirt's reason, and words for a person.
 _PAUSED = {
     "user": ("PausedByUser", "VMI was paused by user"),
@@ -28,6 +31,7 @@ def running(instance: Object, state: DomainState, now: float) -> None:
     else:
         _drop_condition(instance, "Paused")
         set_condition(instance, "Ready", True, "GuestRunning", "", now)
+    set_condition(instance, "LiveMigratable", False, "MigrationNotSupported", "no live migration yet", now)
     synchronized(instance, now)
     status = instance["status"]
     status["machine"] = {"type": (instance["spec"]["domain"].get("machine") or {}).get("type") or "q35"}
@@ -37,12 +41,17 @@ def running(instance: Object, state: DomainState, now: float) -> None:
     status["memory"] = dict.fromkeys(("guestAtBoot", "guestCurrent", "guestRequested"), memory)
 
 
+def is_good(reason: str) -> bool:
+    """Whether a guest ended as guests should, or never began."""
+    return reason in ("shutdown", NEVER_STARTED)
+
+
 def ended(instance: Object, reason: str, now: float) -> None:
     """The domain has gone: by itself, or because it was told to."""
-    good = reason == "shutdown"
+    good = is_good(reason)
     phase.enter(instance, phase.SUCCEEDED if good else phase.FAILED, timestamp(now))
     _drop_condition(instance, "Paused")
-    why = "the guest has shut down" if good else f"the guest has ended: {reason}"
+    why = "the guest has shut down" if reason == "shutdown" else f"the guest has ended: {reason}"
     set_condition(instance, "Ready", False, "GuestNotRunning", why, now)
 
 

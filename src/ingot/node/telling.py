@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Literal
 
 from ingot.api.kubevirt import phase
-from ingot.api.kubevirt.names import NODE_FINALIZER
-from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.kubevirt.names import NODE_FINALIZER, NODE_NAME
+from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES
+from ingot.api.status import ApiError
+from ingot.kube.cache import Key
 from ingot.kube.change import patch_status
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.events import Recorder
-from ingot.kube.objects import add_finalizer, copy_of, remove_finalizer
+from ingot.kube.objects import add_finalizer, copy_of, is_deleting, remove_finalizer
 from ingot.node import status
 from ingot.node.events import DomainState
 
@@ -56,9 +59,7 @@ class Teller:
         if told == instance:
             return instance
         changed = await patch_status(self._client, INSTANCES, instance, told)
-        good = reason == "shutdown"
-        words = "The VirtualMachineInstance was shut down." if good else f"The VirtualMachineInstance ended: {reason}."
-        self._recorder.record(instance, "Stopped" if good else "Crashed", words, "Normal" if good else "Warning")
+        self._recorder.record(instance, *_farewell(instance, reason))
         return changed
 
     async def refused(self, instance: Object, reason: str, message: str, volume: str = "") -> None:
@@ -85,5 +86,31 @@ class Teller:
             status.volumes(told, [status.copying(name, *count) for name, count in last.items()])
             await patch_status(self._client, INSTANCES, live, told)
 
+    async def found(self, key: Key, uid: str) -> bool:
+        """Whether an instance that is not among this node's is there all the same: somebody has taken its label away,
+        which it gets back."""
+        try:
+            live = await self._client.get(INSTANCES, key.name, key.namespace)
+        except ApiError as error:
+            if error.code == 404:
+                return False
+            raise
+        if uid_of(live) != uid:
+            return False
+        label = {"metadata": {"labels": {NODE_NAME: live["status"]["nodeName"]}}}
+        await self._client.patch(INSTANCES, key.name, label, key.namespace)
+        return True
+
     async def _live(self, instance: Object) -> Object:
         return await self._client.get(INSTANCES, name_of(instance), namespace_of(instance))
+
+
+def _farewell(instance: Object, reason: str) -> tuple[str, str, Literal["Normal", "Warning"]]:
+    """The event about a guest that is gone: its reason, its words and its kind."""
+    if reason == "shutdown":
+        return "Stopped", "The VirtualMachineInstance was shut down.", "Normal"
+    if reason == status.NEVER_STARTED:
+        return "Stopped", "The VirtualMachineInstance was deleted before its guest was started.", "Normal"
+    if is_deleting(instance):
+        return "Stopped", "The guest did not shut down in its grace period, and was ended.", "Warning"
+    return "Crashed", f"The VirtualMachineInstance ended: {reason}.", "Warning"
