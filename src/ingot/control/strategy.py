@@ -9,6 +9,7 @@ from ingot.kube.objects import is_deleting
 ALWAYS = "Always"
 RERUN = "RerunOnFailure"
 ONCE = "Once"
+MANUAL = "Manual"
 HALTED = "Halted"
 
 # Those under which a machine runs without being asked to.

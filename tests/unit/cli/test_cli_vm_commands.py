@@ -86,10 +86,12 @@ async def test_starts_and_stops_are_told_and_refusals_come_with_a_cure(world: Wo
     code, out, err = await vm(world, "stop", "one", "none", "-o", "json")
     assert code == 1
     assert [result["result"] for result in json.loads(out)] == ["is being stopped", "failed"]
-    assert "none in namespace lab: cannot stop" in err
-    assert "`ingot vm ls` shows those that are there" in err
-    code, _, err = await vm(world, "restart", "one")
-    assert (code, "Start it with `ingot vm start one`." in err) == (1, True)
+    assert "there is no machine none in namespace lab" in err
+    assert "`ingot vm ls -A` shows those of all namespaces" in err
+    for act in ("restart", "pause", "unpause", "console", "vnc"):
+        code, _, err = await vm(world, act, "one")
+        assert (code, err) == (1, "Error: one is stopped; start it with `ingot vm start one`\n")
+    assert (await vm(world, "stop", "one"))[2] == "Error: one is stopped already: there is nothing to do\n"
 
 
 async def test_waiting_for_a_start_ends_when_the_guest_runs(world: World) -> None:
@@ -135,7 +137,7 @@ async def test_a_console_works_with_pipes(world: World) -> None:
     assert (code, 'talks: has not said "never" in 0.3 s' in err) == (1, True)
     await world.instance("asleep", "Scheduling")
     code, _, err = await vm(world, "console", "asleep")
-    assert (code, "VMI is not running" in err, "ingot vm describe asleep" in err) == (1, True, True)
+    assert (code, "asleep has not started yet; `ingot vm describe asleep` says" in err) == (1, True)
 
 
 async def test_a_terminal_is_left_with_its_key(world: World) -> None:

@@ -65,12 +65,12 @@ def _portrait(found: "Found", events: list[Object]) -> str:
 def _facts(found: "Found") -> dict[str, str]:
     from ingot.cli.portrait import moment
     from ingot.cli.vm.state import instance_state, machine_word
+    from ingot.control.strategy import strategy_of
 
     domain = found.spec["domain"]
     cpu = domain.get("cpu") or {}
     cpus = cpu.get("sockets", 1) * cpu.get("cores", 1) * cpu.get("threads", 1)
     requests = (domain.get("resources") or {}).get("requests") or {}
-    spec = found.any["spec"]
     state = machine_word(found.machine, found.instance)
     detail = instance_state(found.instance) if found.instance else ""
     addresses = [each["ipAddress"] for each in found.status.get("interfaces") or [] if each.get("ipAddress")]
@@ -80,7 +80,7 @@ def _facts(found: "Found") -> dict[str, str]:
         "Created": moment(found.any["metadata"].get("creationTimestamp")),
         "State": state if detail in ("", state) else f"{state}, instance {detail}",
         "Node": found.status.get("nodeName", ""),
-        "Strategy": str(spec.get("runStrategy") or {True: "Always", False: "Halted"}.get(spec.get("running"), "")),
+        "Strategy": strategy_of(found.machine) if found.machine else "",
         "Guest": f"{cpus} CPU{'s' if cpus > 1 else ''}, {_memory(domain, requests)} memory",
         "System": (found.status.get("guestOSInfo") or {}).get("prettyName", ""),
         "Addresses": ", ".join(addresses),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.api.kubevirt import names as kubevirt
+from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import INSTANCES, PODS
 from ingot.cli.goal import Deleted, Goal
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ingot.api.resource import Resource
     from ingot.cli.connection import Session
 
-FINAL = ("Succeeded", "Failed")
 # A node tells at once what it has done.
 SAID_SECONDS = 15.0
 
@@ -30,7 +30,7 @@ class Runs:
     needs_object: bool = False
 
     def met(self, obj: Object | None) -> bool:
-        return ((obj or {}).get("status") or {}).get("phase") in ("Running", *FINAL)
+        return obj is not None and (phase.phase_of(obj) == phase.RUNNING or phase.is_final(obj))
 
     def seen(self, obj: Object | None) -> str:
         return instance_state(obj) if obj else "no instance has been made of it yet"
@@ -74,7 +74,7 @@ async def until_running(session: "Session", names: Sequence[str], seconds: float
             found = await _met(session, INSTANCES, name, Runs(), deadline, progress)
             if found is None:
                 code = _advise(name)
-            elif found["status"]["phase"] == "Running":
+            elif phase.phase_of(found) == phase.RUNNING:
                 click.echo(f"{name} runs on node {found['status'].get('nodeName', '?')}", err=True)
             else:
                 click.echo(f"Error: {name} has ended: {instance_state(found)}", err=True)

@@ -11,7 +11,8 @@ from aiohttp import ClientWebSocketResponse, WSMsgType
 from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.status import ApiError
 from ingot.cli.vm import terminal
-from ingot.cli.vm.acts import INSTANCES, refusal
+from ingot.cli.vm.acts import INSTANCES
+from ingot.cli.vm.advice import refusal
 
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
@@ -52,7 +53,7 @@ async def open_stream(session: "Session", name: str, word: str) -> ClientWebSock
     try:
         return await session.client.transport.websocket(path, protocols=(PLAIN,))
     except ApiError as error:
-        raise refusal(name, session.namespace, f"open its {word}", error) from error
+        raise await refusal(session, name, f"open its {word}", error) from error
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of
 from ingot.api.status import ApiError, bad_request, conflict, forbidden
 from ingot.kube.objects import is_true
@@ -64,14 +65,14 @@ CHECKS: dict[str, Check] = {
 def _may_open(instance: Object, switch: str, without: str) -> None:
     if instance["spec"]["domain"].get("devices", {}).get(switch) is False:
         raise bad_request(without)
-    if instance.get("status", {}).get("phase") == "Failed":
+    if phase.phase_of(instance) == phase.FAILED:
         raise _conflict(instance, "VMI is in failed status")
     if not _runs(instance):
         raise bad_request(NOT_RUNNING)
 
 
 def _runs(instance: Object) -> bool:
-    return bool(instance.get("status", {}).get("phase") == "Running")
+    return phase.phase_of(instance) == phase.RUNNING
 
 
 def _conflict(instance: Object, why: str) -> ApiError:

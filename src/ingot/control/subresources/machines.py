@@ -2,16 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 
+from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, MACHINES
 from ingot.api.status import ApiError, bad_request, conflict, not_found
+from ingot.control.strategy import ALWAYS, HALTED, MANUAL, ONCE, RERUN, strategy_of
 from ingot.control.subresources.options import RestartOptions, StartOptions, StopOptions
 from ingot.kube.client import Client
 
 # Controllers write a machine's status all the time; each conflict is a look at what it has become.
 TRIES = 10
 NOT_RUNNING = "VM is not running"
-FINAL = ("Succeeded", "Failed")
 
 
 class Machines:
@@ -22,20 +23,20 @@ class Machines:
 
     async def start(self, namespace: str, name: str, options: StartOptions) -> None:
         async def step(machine: Object, instance: Object | None) -> None:
-            if instance and _phase(instance) not in (*FINAL, "Unknown", ""):
+            if instance and not phase.is_final(instance) and phase.phase_of(instance) not in ("Unknown", phase.UNSET):
                 raise _conflict(name, "VM is already running")
-            strategy = run_strategy(machine)
+            strategy = strategy_of(machine)
             request: Object = {"action": "Start"}
             if options.paused:
                 request["data"] = {"paused": "true"}
-            if strategy == "Halted" and not options.paused:
+            if strategy == HALTED and not options.paused:
                 await self._patch_spec(machine, running=True, dry=options.is_dry)
-            elif strategy == "Halted":
+            elif strategy == HALTED:
                 await self._ask(machine, [request], dry=options.is_dry)
-            elif strategy in ("Manual", "RerunOnFailure"):
-                if strategy == "RerunOnFailure" and instance and _phase(instance) == "Failed":
+            elif strategy in (MANUAL, RERUN):
+                if strategy == RERUN and instance and phase.phase_of(instance) == phase.FAILED:
                     raise _conflict(name, f"{strategy} does not support starting VM from failed state")
-                before = [_stop_request(instance)] if instance and _phase(instance) in FINAL else []
+                before = [_stop_request(instance)] if instance and phase.is_final(instance) else []
                 await self._ask(machine, [*before, request], dry=options.is_dry)
             else:
                 raise _conflict(name, f"{strategy} does not support manual start requests")
@@ -44,15 +45,15 @@ class Machines:
 
     async def stop(self, namespace: str, name: str, options: StopOptions) -> None:
         async def step(machine: Object, instance: Object | None) -> None:
-            strategy = run_strategy(machine)
-            runs = instance is not None and _phase(instance) not in FINAL
-            if strategy in ("Halted", "Manual", "RerunOnFailure") and not runs:
+            strategy = strategy_of(machine)
+            runs = instance is not None and not phase.is_final(instance)
+            if strategy in (HALTED, MANUAL, RERUN) and not runs:
                 raise _conflict(name, NOT_RUNNING)
-            if strategy == "Halted" and instance and not _is_hurried(instance, options.grace_period):
+            if strategy == HALTED and instance and not _is_hurried(instance, options.grace_period):
                 raise _conflict(name, f"{strategy} only supports manual stop requests with a shorter graceperiod")
             if instance and runs and options.grace_period is not None:
                 await self._set_grace(instance, options.grace_period, dry=options.is_dry)
-            if strategy in ("Halted", "Manual", "RerunOnFailure") and instance:
+            if strategy in (HALTED, MANUAL, RERUN) and instance:
                 await self._ask(machine, [_stop_request(instance)], dry=options.is_dry)
             else:
                 await self._patch_spec(machine, running=False, dry=options.is_dry)
@@ -63,8 +64,8 @@ class Machines:
 
     async def restart(self, namespace: str, name: str, options: RestartOptions) -> None:
         async def step(machine: Object, instance: Object | None) -> None:
-            strategy = run_strategy(machine)
-            if strategy in ("Halted", "Once"):
+            strategy = strategy_of(machine)
+            if strategy in (HALTED, ONCE):
                 raise _conflict(name, f"RunStategy {strategy} does not support manual restart requests")
             if instance is None:
                 raise _conflict(name, f"{NOT_RUNNING}: Halted")
@@ -103,7 +104,7 @@ class Machines:
     async def _patch_spec(self, machine: Object, *, running: bool, dry: bool) -> None:
         """Says in the field that the machine uses that it is to run, or not."""
         if "runStrategy" in machine["spec"]:
-            spec: Object = {"runStrategy": "Always" if running else "Halted"}
+            spec: Object = {"runStrategy": ALWAYS if running else HALTED}
         else:
             spec = {"running": running}
         await self._patch(machine, {"spec": spec}, dry=dry)
@@ -150,16 +151,6 @@ async def find_instance(client: Client, namespace: str, name: str) -> Object | N
         if error.code != 404:
             raise
         return None
-
-
-def run_strategy(machine: Object) -> str:
-    """The strategy in either of its two spellings."""
-    spec = machine["spec"]
-    return str(spec.get("runStrategy") or ("Always" if spec.get("running") else "Halted"))
-
-
-def _phase(instance: Object) -> str:
-    return str(instance.get("status", {}).get("phase", ""))
 
 
 def _is_hurried(instance: Object, seconds: int | None) -> bool:
