@@ -12,10 +12,12 @@ from ingot.kube.client import Client
 from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
 from ingot.node.accelerator import choose
+from ingot.node.attempts import Attempts
 from ingot.node.chain import Chains, Site
 from ingot.node.consoles import Consoles
 from ingot.node.domain.document import Host
 from ingot.node.ending import Endings
+from ingot.node.growth import Growth
 from ingot.node.hypervisor import Hypervisor
 from ingot.node.instances import Instances
 from ingot.node.libvirtd import GivenLibvirt, Libvirtd
@@ -74,17 +76,12 @@ class Agent:
         chains = Chains(self._client, site, claims, Secrets(hypervisor), pools)
         recorder = Recorder(self._client, "ingot-agent", host=options.node)
         consoles = Consoles()
-        instances = Instances(
-            manager,
-            options.node,
-            hypervisor,
-            records,
-            chains,
-            Starter(hypervisor, chains, Host(accelerator.name, accelerator.cpu_model)),
-            Endings(hypervisor, chains, records, consoles, site),
-            Teller(self._client, recorder),
-            consoles,
-        )
+        teller = Teller(self._client, recorder)
+        endings = Endings(hypervisor, chains, records, consoles, site)
+        starter = Starter(hypervisor, chains, Host(accelerator.name, accelerator.cpu_model))
+        attempts = Attempts(starter, chains, endings, teller)
+        instances = Instances(manager, options.node, hypervisor, records, chains, attempts, endings, teller, consoles)
+        Growth(manager, instances.instances, records, hypervisor, recorder)
         Offer(manager, options.node, locations, f"unix://{options.socket}")
         manager.serve(recorder.run)
         manager.serve(lambda: self._collect(instances, records, claims))

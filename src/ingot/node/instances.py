@@ -1,32 +1,27 @@
 """The instances of this node: each gets its guest, is told of it, and leaves nothing behind."""
 
-import asyncio
-import contextlib
 import logging
-import re
 
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import APP, LAUNCHER, NODE_NAME, launcher_name
 from ingot.api.object import Object, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, PODS
 from ingot.api.status import ApiError
-from ingot.disks.fault import DiskFault
 from ingot.kube.cache import Key
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.controller import Controller, Result
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
-from ingot.kube.transport import ConnectionFailed
 from ingot.node import launcher
+from ingot.node.attempts import RETRY_SECONDS, Attempts
 from ingot.node.chain import Chains
 from ingot.node.consoles import Consoles
 from ingot.node.domain.document import domain_name, instance_uid
 from ingot.node.ending import Endings
 from ingot.node.events import DomainState, Kind, Phase
 from ingot.node.hypervisor import Hypervisor
-from ingot.node.link import HypervisorError
 from ingot.node.record import Record, Records
-from ingot.node.starting import START_SECONDS, Abandoned, Started, Starter, StartTimeout, Unsupported
+from ingot.node.starting import START_SECONDS
 from ingot.node.status import NEVER_STARTED
 from ingot.node.telling import Teller
 
@@ -34,10 +29,8 @@ log = logging.getLogger(__name__)
 
 # A start may wait for a server that does not answer; those who wait must not keep others from starting.
 WORKERS = 64
-RETRY_SECONDS = 10.0
 # How often a guest that stands still for an I/O error is let go on, to see whether its disk answers again.
 REVIVE_SECONDS = 2.0
-SLOW_RETRY_SECONDS = 60.0
 
 
 class Instances:
@@ -50,7 +43,7 @@ class Instances:
         hypervisor: Hypervisor,
         records: Records,
         chains: Chains,
-        starter: Starter,
+        attempts: Attempts,
         endings: Endings,
         teller: Teller,
         consoles: Consoles,
@@ -61,7 +54,7 @@ class Instances:
         self._hypervisor = hypervisor
         self._records = records
         self._chains = chains
-        self._starter = starter
+        self._attempts = attempts
         self._endings = endings
         self._teller = teller
         self._consoles = consoles
@@ -83,7 +76,7 @@ class Instances:
     def _abandon(self, old: Object | None, new: Object | None) -> None:
         """A start that nobody wants any more is broken off."""
         if new is None or is_deleting(new):
-            self._starter.abandon(uid_of(new or old or {}))
+            self._attempts.abandon(uid_of(new or old or {}))
 
     def _hear(self, domain: str, kind: Kind, detail: str) -> None:
         """libvirt has something to tell: look at the instance of that domain, or at all when libvirt was away."""
@@ -139,9 +132,7 @@ class Instances:
             instance = await self._teller.hold(instance)
             record = self._records.make(instance, uid_of(pod))
         if state is None:
-            wait = record.next_try - self._clock.monotonic()
-            # What we tell of a failure wakes us: that alone is no reason to try again.
-            return Result(wait) if wait > 0 else await self._start(instance, record)
+            return await self._start(instance, record)
         if state.phase is Phase.PAUSED and state.reason == "starting":
             return await self._hurry(record)
         if not record.started:
@@ -168,62 +159,14 @@ class Instances:
         return instance_uid(await self._hypervisor.xml(domain)) == uid_of(instance)
 
     async def _start(self, instance: Object, record: Record) -> Result | None:
-        """Starts the guest, or tells why that is not possible yet."""
-        try:
-            await self._endings.bury(record)
-            record.volumes = (await self._started(instance, record)).volumes
-            record.save()
-        except DiskFault as fault:
-            wait = RETRY_SECONDS if fault.retry is None else fault.retry
-            return await self._refuse(instance, record, wait, fault.reason, fault.message, fault.volume)
-        except Unsupported as error:
-            message = f"this node cannot run it: {error}"
-            return await self._refuse(instance, record, RETRY_SECONDS, "NotSupported", message)
-        except StartTimeout as error:
-            # Whoever hangs keeps a call to libvirt busy; those that answer go first.
-            message = f"{error}; tried again in {SLOW_RETRY_SECONDS:g} s"
-            return await self._refuse(instance, record, SLOW_RETRY_SECONDS, "Unreachable", message)
-        except HypervisorError as error:
-            if error.lost:
-                raise
-            message = f"{plain(error.message)}; tried again in {RETRY_SECONDS:g} s"
-            return await self._refuse(instance, record, RETRY_SECONDS, "DomainStartFailed", message)
-        except Abandoned:
-            return Result(0.0)
-        except (ApiError, ConnectionFailed):
-            raise
-        except Exception as error:
-            log.exception("%s: an error that nobody foresaw", record.key)
-            message = f"internal error ({type(error).__name__}: {error}), see the agent's log"
-            message += f"; tried again in {RETRY_SECONDS:g} s"
-            return await self._refuse(instance, record, RETRY_SECONDS, "InternalError", message)
+        """Starts the guest, and tells when it runs."""
+        wait = await self._attempts.start(instance, record)
+        if wait is not None:
+            return Result(wait)
         if state := await self._hypervisor.state(record.domain):
             await self._tell_running(instance, record, state)
             return None
         return Result(0.0)
-
-    async def _refuse(
-        self, instance: Object, record: Record, wait: float, reason: str, message: str, volume: str = ""
-    ) -> Result:
-        record.next_try = self._clock.monotonic() + wait
-        await self._chains.retreat(record)
-        await self._teller.refused(instance, reason, message, volume)
-        return Result(wait)
-
-    async def _started(self, instance: Object, record: Record) -> Started:
-        """Starts the guest, and tells meanwhile how far its copies are."""
-        done: dict[str, tuple[int, int]] = {}
-
-        def progress(volume: str, count: int, total: int) -> None:
-            done[volume] = (count, total)
-
-        following = asyncio.create_task(self._teller.follow(instance, done))
-        try:
-            return await self._starter.start(instance, record, progress)
-        finally:
-            following.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ApiError, ConnectionFailed):
-                await following
 
     async def _revive(self, record: Record, state: DomainState) -> Result | None:
         """A guest that stands still because its disk failed goes on when the disk is back."""
@@ -236,7 +179,7 @@ class Instances:
 
     async def _end(self, instance: Object) -> Result | None:
         """The instance is to have no guest any more, and nothing else here."""
-        self._starter.abandon(uid_of(instance))
+        self._attempts.abandon(uid_of(instance))
         record = self._records.get(uid_of(instance))
         reason = NEVER_STARTED
         if record is not None:
@@ -250,8 +193,3 @@ class Instances:
             instance = await self._teller.ended(instance, reason)
         await self._teller.release(instance)
         return None
-
-
-def plain(message: str) -> str:
-    """libvirt's words without the moment and the number, which differ at each try."""
-    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z qemu-system-\w+: |(?<=domain)-\d+(?=-)", "", message)

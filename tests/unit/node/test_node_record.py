@@ -1,5 +1,6 @@
 """What a node holds for an instance, across the agent's lives."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,23 @@ def test_a_removed_record_leaves_nothing(tmp_path: Path) -> None:
     (record.directory / "disk").write_bytes(b"x")
     records.remove(record)
     assert (records.get("u1"), list(tmp_path.iterdir())) == (None, [])
+
+
+def test_what_another_version_wrote_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
+    record = Records(tmp_path).make(VMI, "p1")
+    note = json.loads((record.directory / "record.json").read_bytes())
+    (record.directory / "record.json").write_text(json.dumps({**note, "started": True, "colour": "blue"}))
+    found = Records(tmp_path).get("u1")
+    assert found is not None
+    assert found.started
+
+
+def test_a_damaged_note_costs_nobody_his_disks(tmp_path: Path) -> None:
+    record = Records(tmp_path).make(VMI, "p1")
+    (record.directory / "disk").write_bytes(b"data")
+    (record.directory / "record.json").write_text("{")
+    assert Records(tmp_path).get("u1") is None
+    assert (record.directory / "disk").read_bytes() == b"data"
 
 
 def test_a_directory_without_a_note_is_removed(tmp_path: Path) -> None:
