@@ -1,4 +1,4 @@
-"""The guest of the tests: Debian's cloud kernel and busybox, on a disk that also boots as a CD-ROM.
+"""The guest of the tests: one of Debian's kernels and busybox, on a disk that also boots as a CD-ROM.
 
 It is a hybrid ISO: the BIOS boots it on any bus, and the guest itself needs none of it afterwards. It prints READY and
 gives a root shell on the serial console, with the commands in `bin` beside busybox's own. An ACPI shutdown ends it.
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from guest.image import cpio
-from guest.image.kernel import Kernel, kernel
+from guest.image.kernel import CLOUD, Flavour, Kernel, kernel
 from guest.image.lock import locked
 from guest.image.modules import in_order
 from kube.binaries import cache as ingot_cache
@@ -54,12 +54,12 @@ class GuestImage:
         return f"no guest image: apt-get install {' '.join(missing)}" if missing else ""
 
     @staticmethod
-    def build(cache: Path | None = None) -> Path:
-        """The image, made if the cache has none of the same content. It belongs to all: boot from a copy of it."""
-        home = cache or ingot_cache()
+    def build(flavour: Flavour = CLOUD) -> Path:
+        """The image with that kernel, made if the cache has none of the same content. It belongs to all: boot from a copy of it."""
+        home = ingot_cache()
         home.mkdir(parents=True, exist_ok=True)
-        source = kernel(home)
-        initramfs = _initramfs(source)
+        source = kernel(home, flavour)
+        initramfs = _initramfs(source, flavour)
         parts = (source.directory.name.encode(), initramfs, _CONFIGURATION.encode(), _LOADER.read_bytes())
         target = home / f"guest-{hashlib.sha256(b''.join(parts)).hexdigest()[:16]}.img"
         with locked(home / "guest.lock"):
@@ -68,8 +68,8 @@ class GuestImage:
         return target
 
 
-def _initramfs(source: Kernel) -> bytes:
-    modules = in_order(source.modules)
+def _initramfs(source: Kernel, flavour: Flavour) -> bytes:
+    modules = in_order(source.modules, flavour.modules)
     files = {name: cpio.directory() for name in _DIRECTORIES}
     files["init"] = cpio.program((_HERE / "init").read_bytes())
     files["bin/busybox"] = cpio.program(Path("/bin/busybox").read_bytes())

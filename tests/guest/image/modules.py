@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-# Disks and CD-ROMs on virtio, SCSI and IDE, filesystems beside the built-in ext4, and the power button.
-WANTED = (
-    "virtio_pci",
-    "virtio_blk",
-    "virtio_scsi",
-    "sd_mod",
-    "sr_mod",
-    "ata_piix",
-    "isofs",
-    "vfat",
-    "nls_ascii",
-    "nls_cp437",
-    "evdev",
-    "button",
-)
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 
 
-def in_order(tree: Path) -> list[Path]:
+def in_order(tree: Path, wanted: Iterable[str]) -> list[Path]:
     """The files of the wanted modules below `tree` and of all that they depend on, each after what it needs."""
     files = {path.stem.replace("-", "_"): path for path in tree.rglob("*.ko")}
     order: dict[str, Path] = {}
@@ -35,7 +21,7 @@ def in_order(tree: Path) -> list[Path]:
             add(needed)
         order[name] = files[name]
 
-    for name in WANTED:
+    for name in wanted:
         if name not in files:
             raise FileNotFoundError(f"the kernel below {tree} has no module {name}")
         add(name)
