@@ -2,10 +2,11 @@
 
 import asyncio
 
+from ingot.api import selector
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, REPLICA_SETS
 from ingot.api.status import ApiError
-from ingot.control import replicas, selector
+from ingot.control import replicas
 from ingot.control.fault import InstanceFault
 from ingot.control.owning import disown, is_owned, refused
 from ingot.control.template import from_template

@@ -119,7 +119,6 @@ nodeSelector: {disk: fast}
 priorityClassName: high
 readinessProbe: {guestAgentPing: {}, timeoutSeconds: 1}
 schedulerName: mine
-startStrategy: Paused
 subdomain: web
 terminationGracePeriodSeconds: 0
 tolerations: [{effect: NoSchedule, key: k, operator: Exists}]

@@ -17,6 +17,11 @@ def replicas(labels, selector, **spec):
     return made("VirtualMachineInstanceReplicaSet", {"selector": selector, "template": template, **spec})
 
 
+def _expressions(key, operator, *values):
+    given = {"values": list(values)} if values else {}
+    return {"matchExpressions": [{"key": key, "operator": operator, **given}]}
+
+
 def test_a_disk_has_a_volume():
     said = refusal(instance(ROOT, disks=[{"name": "root"}, {"name": "rot"}]))
     assert said == ('spec.domain.devices.disks[1].name: Invalid value: "rot": no volume has this name (root)')
@@ -97,10 +102,24 @@ def test_a_replica_set_has_one_replica_unless_told():
     [
         ({}, "spec.selector: Required value"),
         ({"matchLabels": {"a": "c"}}, "spec.template.metadata.labels: Invalid value"),
+        (_expressions("a", "In", "c", "d"), "`selector` does not match template `labels`: a in (c,d) has to hold"),
+        (_expressions("a", "NotIn", "b"), "spec.template.metadata.labels: Invalid value"),
+        (_expressions("a", "DoesNotExist"), "spec.template.metadata.labels: Invalid value"),
+        (_expressions("x", "Exists"), "spec.template.metadata.labels: Invalid value"),
+        (_expressions("a", "In"), "spec.selector.matchExpressions[0].values: Required value"),
+        (_expressions("a", "Exists", "b"), "spec.selector.matchExpressions[0].values: Forbidden"),
+        (_expressions("a", "Like", "b"), "spec.selector.matchExpressions[0].operator: Invalid value"),
     ],
 )
 def test_a_selector_fits_the_template(selector, field):
     assert field in refusal(replicas({"a": "b"}, selector))
+
+
+@pytest.mark.parametrize(
+    "selector", [_expressions("a", "In", "b"), _expressions("a", "Exists"), _expressions("z", "NotIn", "b")]
+)
+def test_a_selector_may_be_of_expressions(selector):
+    assert stored(replicas({"a": "b"}, selector))
 
 
 def test_a_selector_stays():
@@ -123,10 +142,15 @@ def test_a_network_card_is_there_unless_told():
     assert "interfaces" not in stored(instance(ROOT))["spec"]["domain"]["devices"]
 
 
-def test_an_update_is_not_filled_in():
+def test_a_running_machine_stays_as_it_is_but_for_its_time_to_stop():
     old = stored(instance(ROOT))
-    new = instance(ROOT, disks=[])
-    assert stored(new, old)["spec"]["domain"]["devices"]["disks"] == []
+    said = refusal(instance(ROOT, disks=[], hostname="other"), old)
+    assert said.startswith("spec.domain: Forbidden: update of VMI object is restricted")
+    assert "spec.hostname: Forbidden" in said
+    assert stored(instance(ROOT, terminationGracePeriodSeconds=3), old)["spec"]["terminationGracePeriodSeconds"] == 3
+    labelled = instance(ROOT)
+    labelled["metadata"]["labels"] = {"a": "b"}
+    assert stored({**labelled, "status": {"phase": "Running"}}, old)
 
 
 def test_a_template_is_left_as_it_is():

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from ingot.api import selector
 from ingot.api.object import Object
-from ingot.control import backoff, progress, replicas, selector, usages
+from ingot.control import backoff, progress, replicas, usages
 from ingot.control.replicaset import misfit
 from ingot.control.template import digest, instance_of, is_outdated
 

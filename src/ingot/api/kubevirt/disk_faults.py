@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+from ingot.api.kubevirt.causes import invalid
 from ingot.api.kubevirt.traits import bus_of, copy_mode, format_of, is_read_only, kind_of, takes_lun
 from ingot.api.object import Object
 from ingot.api.status import Cause
@@ -26,40 +27,38 @@ def _buses(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
     kind, bus = kind_of(disk), bus_of(disk)
     device: Object = disk.get(kind) or {}
     if kind == "cdrom" and bus == "virtio":
-        yield _invalid(
-            f"{path}.cdrom.bus", bus, "Bus type virtio is invalid for a CD-ROM device; use sata, scsi or usb"
-        )
+        yield invalid(f"{path}.cdrom.bus", bus, "Bus type virtio is invalid for a CD-ROM device; use sata, scsi or usb")
     if kind == "lun" and bus != "scsi":
-        yield _invalid(f"{path}.lun.bus", bus, "a lun can be on the scsi bus only")
+        yield invalid(f"{path}.lun.bus", bus, "a lun can be on the scsi bus only")
     if "rotationRate" in device and bus not in ("sata", "scsi"):
-        yield _invalid(f"{path}.disk.rotationRate", device["rotationRate"], "only sata and scsi disks have one")
+        yield invalid(f"{path}.disk.rotationRate", device["rotationRate"], "only sata and scsi disks have one")
     if "pciAddress" in device:
         address = device["pciAddress"]
         if bus != "virtio":
             why = f"disk {disk['name']} - setting a PCI address is only possible with bus type virtio"
-            yield _invalid(f"{path}.disk.pciAddress", address, why)
+            yield invalid(f"{path}.disk.pciAddress", address, why)
         if not _PCI.fullmatch(address):
             why = "The PCI address is malformed; it looks like 0000:81:01.0"
-            yield _invalid(f"{path}.disk.pciAddress", address, why)
+            yield invalid(f"{path}.disk.pciAddress", address, why)
     if disk.get("dedicatedIOThread") and bus != "virtio":
         why = f"IOThreads are not supported for disks on a {bus} bus; use virtio"
-        yield _invalid(f"{path}.dedicatedIOThread", "true", why)
+        yield invalid(f"{path}.dedicatedIOThread", "true", why)
 
 
 def _serial(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
     serial = disk.get("serial", "")
     if not _SERIAL.fullmatch(serial):
-        yield _invalid(f"{path}.serial", serial, "must be made up of the following characters [A-Za-z0-9_.+-]")
+        yield invalid(f"{path}.serial", serial, "must be made up of the following characters [A-Za-z0-9_.+-]")
     if serial and "lun" in disk:
-        yield _invalid(f"{path}.serial", serial, "a lun shows its device's own serial number; leave it out")
+        yield invalid(f"{path}.serial", serial, "a lun shows its device's own serial number; leave it out")
 
 
 def _caches(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
     cache = disk.get("cache")
     if disk.get("io") == "native" and cache not in (None, "none"):
-        yield _invalid(f"{path}.io", "native", f"it needs cache none, and cache is {cache}")
+        yield invalid(f"{path}.io", "native", f"it needs cache none, and cache is {cache}")
     if _shares_writes(disk, volume) and cache not in (None, "none"):
-        yield _invalid(f"{path}.cache", cache, "a disk that several machines write to has cache none")
+        yield invalid(f"{path}.cache", cache, "a disk that several machines write to has cache none")
 
 
 def _block_sizes(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
@@ -69,13 +68,13 @@ def _block_sizes(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
     for name, size in (("logical", logical), ("physical", physical)):
         if size is not None and (size & (size - 1) or size > _MOST_BLOCK):
             why = f"Provided size of {size} is not a power of 2 of at most {_MOST_BLOCK}"
-            yield _invalid(f"{field}.{name}", size, why)
+            yield invalid(f"{field}.{name}", size, why)
     if logical is not None and physical is not None and logical > physical:
         why = f"Logical size {logical} must be the same or less than the physical size of {physical}"
-        yield _invalid(f"{field}.logical", logical, why)
+        yield invalid(f"{field}.logical", logical, why)
     if "discardGranularity" in sizes:
         why = "it is the logical size, and cannot be chosen; leave it out"
-        yield _invalid(f"{field}.discardGranularity", sizes["discardGranularity"], why)
+        yield invalid(f"{field}.discardGranularity", sizes["discardGranularity"], why)
 
 
 def _sharing(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
@@ -83,12 +82,12 @@ def _sharing(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
     mode = volume.get("accessMode", "write-shared")
     if disk.get("shareable") and mode != "write-shared":
         why = f"several machines write to a shareable disk, and its volume's accessMode is {mode}; use write-shared"
-        yield _invalid(field, "true", why)
+        yield invalid(field, "true", why)
     if disk.get("shareable") and copy_mode(volume) != "none":
-        yield _invalid(field, "true", f"with copy mode {copy_mode(volume)} the machine has a disk of its own")
+        yield invalid(field, "true", f"with copy mode {copy_mode(volume)} the machine has a disk of its own")
     if _shares_writes(disk, volume) and copy_mode(volume) == "none" and format_of(volume) == "qcow2":
         why = "several machines cannot write to a qcow2; use raw, or another access mode"
-        yield _invalid(f"{path}.name", disk["name"], why)
+        yield invalid(f"{path}.name", disk["name"], why)
 
 
 def _reading(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
@@ -99,10 +98,10 @@ def _reading(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
     reads = bool(device.get("readonly")) or (mode == "none" and is_read_only(volume))
     if kind == "disk" and reads and bus_of(disk) == "sata":
         why = "there are no read-only sata disks; use virtio or scsi, a cdrom, or a copy mode"
-        yield _invalid(f"{path}.disk.bus", "sata", why)
+        yield invalid(f"{path}.disk.bus", "sata", why)
     if mode == "copy-on-read" and (kind == "cdrom" or device.get("readonly")):
         why = "copy-on-read keeps what is read, which a read-only device does not allow; use copy-on-write or clone"
-        yield _invalid(f"{path}.{kind}", disk["name"], why)
+        yield invalid(f"{path}.{kind}", disk["name"], why)
 
 
 def _luns(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
@@ -110,10 +109,10 @@ def _luns(disk: Object, volume: Object, path: str) -> Iterator[Cause]:
         return
     if not takes_lun(volume):
         why = "a lun needs a SCSI device: a block persistentVolumeClaim or dataVolume, or raw iscsi; use a disk instead"
-        yield _invalid(f"{path}.lun", disk["name"], why)
+        yield invalid(f"{path}.lun", disk["name"], why)
     elif copy_mode(volume) != "none":
         why = f"copy mode {copy_mode(volume)} makes a file, and a lun needs a SCSI device; use a disk instead"
-        yield _invalid(f"{path}.lun", disk["name"], why)
+        yield invalid(f"{path}.lun", disk["name"], why)
 
 
 _RULES: tuple[Callable[[Object, Object, str], Iterator[Cause]], ...] = (
@@ -129,8 +128,3 @@ _RULES: tuple[Callable[[Object, Object, str], Iterator[Cause]], ...] = (
 
 def _shares_writes(disk: Object, volume: Object) -> bool:
     return bool(disk.get("shareable")) or volume.get("accessMode") == "write-shared"
-
-
-def _invalid(field: str, value: object, why: str) -> Cause:
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
-    return Cause(field, f"Invalid value: {shown}: {why}")

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from ingot.api.kubevirt.text_faults import UNPRINTABLE
+
 DEFAULT_PORTS = {
     "nbd": 10809,
     "nbds": 10809,
@@ -56,7 +58,7 @@ class Endpoint:
 def parse(uri: str) -> Endpoint:
     """Reads an address; letters keep their case. Raises UriError."""
     matched = _PARTS.match(uri)
-    if matched is None or re.search(r"[\s\x00-\x1f\x7f]", uri):
+    if matched is None or re.search(r"\s", uri) or UNPRINTABLE.search(uri):
         raise UriError(uri, "must be scheme://host/name without spaces, such as nbd://host/export")
     scheme, authority, path, query, fragment = matched.groups()
     scheme = scheme.lower()
@@ -68,6 +70,8 @@ def parse(uri: str) -> Endpoint:
         raise UriError(uri, f"must not have a query (?…) with {scheme}")
     hosts = _hosts(uri, scheme, authority)
     name, lun = _NAMES[scheme](uri, path + (query or ""))
+    if UNPRINTABLE.search(name):
+        raise UriError(uri, "must not hold control characters, such as %00 or %0A, in its name")
     return Endpoint(scheme, hosts, name, lun)
 
 

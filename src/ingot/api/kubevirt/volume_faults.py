@@ -4,15 +4,29 @@ import base64
 import binascii
 from collections.abc import Iterator
 
+from ingot.api.kubevirt.causes import invalid, required
+from ingot.api.kubevirt.size_faults import MOST_BYTES, number
 from ingot.api.kubevirt.traits import claim_of, copy_mode, is_read_only, scheme_of
 from ingot.api.object import Object
-from ingot.api.quantity import QuantityError, exact
 from ingot.api.status import Cause
 
 # KubeVirt's limit for data in the object; a Secret may hold more.
 MOST_INLINE = 2048
 # ISO 9660's.
 _MOST_LABEL = 32
+# Of these a machine has one at most.
+_SINGLE = ("serviceAccount", "memoryDump", "downwardMetrics")
+# What a protocol has no use for, and why.
+_USELESS = {
+    "nbd": (
+        ("secretRef", "certConfigMap"),
+        "credentials and certificates need TLS: set tls or use nbds, or leave it out",
+    ),
+    "gluster": (("secretRef", "certConfigMap"), "Gluster is reached without credentials; leave it out"),
+    "iscsi": (("certConfigMap",), "iSCSI has no TLS; leave it out"),
+    "rbd": (("certConfigMap",), "Ceph's protocol has no certificates; leave it out"),
+    "http": (("certConfigMap",), "http is not encrypted; use https, or leave it out"),
+}
 _REQUIRED = {"configMap": "name", "secret": "secretName", "serviceAccount": "serviceAccountName"}
 
 
@@ -24,7 +38,17 @@ def volume_faults(volumes: list[Object], disks: list[Object], path: str) -> Iter
         yield from _capacities(volume, field)
         yield from _files(volume, field)
         yield from _ways(volume, field)
+        yield from _secrets(volume, field)
+    yield from _singles(volumes, path)
     yield from _claims(volumes, disks, path)
+
+
+def _singles(volumes: list[Object], path: str) -> Iterator[Cause]:
+    for kind in _SINGLE:
+        for index in [index for index, volume in enumerate(volumes) if kind in volume][1:]:
+            yield invalid(
+                f"{path}[{index}].{kind}", volumes[index]["name"], f"{path} must have max one {kind} volume set"
+            )
 
 
 def _cloud_inits(volume: Object, path: str) -> Iterator[Cause]:
@@ -43,7 +67,7 @@ def _cloud_inits(volume: Object, path: str) -> Iterator[Cause]:
                 yield Cause(field, f"Invalid value: {why}")
         if not any(counts.values()):
             why = f"{field} must have at least one userdata source or one networkdata source set"
-            yield Cause(field, f"Required value: {why}", "FieldValueRequired")
+            yield required(field, why)
         for name in ("userData", "networkData"):
             yield from _inline(source, name, field)
 
@@ -64,20 +88,30 @@ def _inline(source: Object, name: str, path: str) -> Iterator[Cause]:
 
 
 def _capacities(volume: Object, path: str) -> Iterator[Cause]:
-    if "emptyDisk" in volume and not _positive(volume["emptyDisk"]["capacity"]):
-        yield _invalid(f"{path}.emptyDisk.capacity", volume["emptyDisk"]["capacity"], "must be greater than 0")
+    if "emptyDisk" in volume:
+        yield from _capacity(volume["emptyDisk"]["capacity"], f"{path}.emptyDisk.capacity")
     host = volume.get("hostDisk")
     if host is None:
         return
     if not host["path"].startswith("/"):
-        yield _invalid(f"{path}.hostDisk.path", host["path"], "must be an absolute path")
-    if "capacity" in host:
-        field = f"{path}.hostDisk.capacity"
-        if host["type"] == "Disk":
-            why = f"{field} is allowed to pass only with {path}.hostDisk.type equal to 'DiskOrCreate'"
-            yield _invalid(field, host["capacity"], why)
-        if not _positive(host["capacity"]):
-            yield _invalid(field, host["capacity"], "must be greater than 0")
+        yield invalid(f"{path}.hostDisk.path", host["path"], "must be an absolute path")
+    field = f"{path}.hostDisk.capacity"
+    if "capacity" not in host:
+        if host["type"] == "DiskOrCreate":
+            yield required(field, f"{field} is required for hostDisk type '{host['type']}': the size of a new image")
+        return
+    if host["type"] == "Disk":
+        why = f"{field} is allowed to pass only with {path}.hostDisk.type equal to 'DiskOrCreate'"
+        yield invalid(field, host["capacity"], why)
+    yield from _capacity(host["capacity"], field)
+
+
+def _capacity(given: str | int, field: str) -> Iterator[Cause]:
+    size = number(given)
+    if size is not None and size <= 0:
+        yield invalid(field, given, "must be greater than 0")
+    elif size is not None and size > MOST_BYTES:
+        yield invalid(field, given, "must be less than 8Ei")
 
 
 def _files(volume: Object, path: str) -> Iterator[Cause]:
@@ -85,21 +119,38 @@ def _files(volume: Object, path: str) -> Iterator[Cause]:
     for source, name in _REQUIRED.items():
         if source in volume and not volume[source].get(name):
             field = f"{path}.{source}.{name}"
-            yield Cause(field, f"Required value: {field} is a required field", "FieldValueRequired")
+            yield required(field, f"{field} is a required field")
     for source in ("configMap", "secret", "downwardAPI"):
         label = (volume.get(source) or {}).get("volumeLabel", "")
         if len(label) > _MOST_LABEL:
-            yield _invalid(f"{path}.{source}.volumeLabel", label, f"must be at most {_MOST_LABEL} characters")
+            yield invalid(f"{path}.{source}.volumeLabel", label, f"must be at most {_MOST_LABEL} characters")
 
 
 def _ways(volume: Object, path: str) -> Iterator[Cause]:
     """How the source is used: what it does not allow."""
     if scheme_of(volume) in ("http", "https") and not volume["networkVolume"].get("readOnly", True):
-        yield _invalid(f"{path}.networkVolume.readOnly", "false", "a web server is only read from; leave it out")
+        yield invalid(f"{path}.networkVolume.readOnly", "false", "a web server is only read from; leave it out")
     mode = (volume.get("copy") or {}).get("mode", "none")
+    if "ephemeral" in volume and "persistentVolumeClaim" not in volume["ephemeral"]:
+        yield required(f"{path}.ephemeral.persistentVolumeClaim", "the claim below the overlay")
     if "ephemeral" in volume and mode not in ("none", "copy-on-write"):
         why = f"an ephemeral volume is copy-on-write; for {mode} name the claim in persistentVolumeClaim"
-        yield _invalid(f"{path}.copy.mode", mode, why)
+        yield invalid(f"{path}.copy.mode", mode, why)
+
+
+def _secrets(volume: Object, path: str) -> Iterator[Cause]:
+    """Credentials and certificates that the protocol has no use for."""
+    kind = next((kind for kind in ("networkVolume", "nbd", "http") if kind in volume), "")
+    source: Object = volume.get(kind) or {}
+    scheme = scheme_of(volume)
+    if kind == "nbd":
+        scheme = "nbds" if source.get("tls") else "nbd"
+    elif kind == "http":
+        scheme = str(source["url"]).partition("://")[0].lower()
+    useless, why = _USELESS.get(scheme, ((), ""))
+    for key in useless:
+        if key in source:
+            yield invalid(f"{path}.{kind}.{key}", source[key].get("name", ""), why)
 
 
 def _claims(volumes: list[Object], disks: list[Object], path: str) -> Iterator[Cause]:
@@ -112,7 +163,7 @@ def _claims(volumes: list[Object], disks: list[Object], path: str) -> Iterator[C
             other = first.setdefault(claim, f"{path}[{index}]")
             if other != f"{path}[{index}]":
                 why = f"{other} writes to the same claim; set accessMode or copy.mode of one of them"
-                yield _invalid(f"{path}[{index}]", claim, why)
+                yield invalid(f"{path}[{index}]", claim, why)
 
 
 def _writes(volume: Object, disk: Object) -> bool:
@@ -120,16 +171,3 @@ def _writes(volume: Object, disk: Object) -> bool:
         return False
     device: Object = disk.get("disk") or disk.get("lun") or {}
     return not (device.get("readonly") or "cdrom" in disk or disk.get("shareable"))
-
-
-def _positive(capacity: str | int) -> bool:
-    try:
-        return exact(capacity) > 0
-    except QuantityError:
-        # The schema has told of it.
-        return True
-
-
-def _invalid(field: str, value: object, why: str) -> Cause:
-    shown = f'"{value}"' if isinstance(value, str) else str(value)
-    return Cause(field, f"Invalid value: {shown}: {why}")

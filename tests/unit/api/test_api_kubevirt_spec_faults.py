@@ -1,0 +1,265 @@
+"""Specs that their schemas accept and that no machine could be made from: refused by field, with the cure."""
+
+from typing import Any
+
+import pytest
+from judge import instance, made, refusal, stored
+
+CLAIM = {"persistentVolumeClaim": {"claimName": "c"}}
+ROOT = {"name": "root", **CLAIM}
+POD = {"name": "n", "pod": {}}
+
+
+def asked(domain: dict[str, Any] | None = None, devices: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    """An instance with one disk and these parts."""
+    whole = instance(ROOT, **spec)
+    whole["spec"]["domain"]["devices"] |= devices or {}
+    whole["spec"]["domain"] |= domain or {}
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"hostname": "Web"}, "spec.hostname"),
+        ({"hostname": "web.lab"}, "spec.hostname"),
+        ({"hostname": "a" * 64}, "spec.hostname"),
+        ({"hostname": "web\n"}, "spec.hostname"),
+        ({"subdomain": "a_b"}, "spec.subdomain"),
+        ({"serviceAccountName": "A"}, "spec.serviceAccountName"),
+        ({"schedulerName": "a/b"}, "spec.schedulerName"),
+        ({"nodeSelector": {"a b": "c"}}, "spec.nodeSelector"),
+        ({"nodeSelector": {"a/b/c": "c"}}, "spec.nodeSelector"),
+        ({"nodeSelector": {"a": "b c"}}, "spec.nodeSelector[a]"),
+        ({"networks": [{"name": "a b", "pod": {}}]}, "spec.networks[0].name"),
+    ],
+)
+def test_names_are_dns_names_and_labels(spec, field):
+    assert f"{field}: Invalid value" in refusal(asked(**spec))
+
+
+@pytest.mark.parametrize(
+    ("source", "field"),
+    [
+        ({"persistentVolumeClaim": {"claimName": "A"}}, "persistentVolumeClaim.claimName"),
+        ({"ephemeral": {"persistentVolumeClaim": {"claimName": "../x"}}}, "ephemeral.persistentVolumeClaim.claimName"),
+        ({"dataVolume": {"name": "a_b"}}, "dataVolume.name"),
+        ({"configMap": {"name": "a b"}}, "configMap.name"),
+        ({"secret": {"secretName": "-a"}}, "secret.secretName"),
+        ({"serviceAccount": {"serviceAccountName": "a/b"}}, "serviceAccount.serviceAccountName"),
+        ({"cloudInitNoCloud": {"secretRef": {"name": "A"}}}, "cloudInitNoCloud.secretRef.name"),
+        (
+            {"networkVolume": {"uri": "nbds://h/e", "format": "raw", "secretRef": {"name": "A"}}},
+            "networkVolume.secretRef.name",
+        ),
+    ],
+)
+def test_objects_are_referred_to_by_possible_names(source, field):
+    assert f"spec.volumes[0].{field}: Invalid value" in refusal(instance({"name": "v", **source}))
+
+
+def test_a_name_leaves_room_for_that_of_the_pod():
+    long = asked()
+    long["metadata"]["name"] = "a" * 234
+    assert "metadata.name: Invalid value" in refusal(long)
+
+
+def resources(requests: dict[str, Any] | None = None, limits: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"resources": {"requests": requests or {}, "limits": limits or {}}}
+
+
+@pytest.mark.parametrize(
+    ("domain", "field"),
+    [
+        ({"memory": {"guest": 0}}, "spec.domain.memory.guest"),
+        ({"memory": {"guest": "-1Gi"}}, "spec.domain.memory.guest"),
+        ({"memory": {"guest": "1Ki"}}, "spec.domain.memory.guest"),
+        ({"memory": {"guest": "10E"}}, "spec.domain.memory.guest"),
+        (resources({}, {"memory": "10E"}), "spec.domain.resources.limits.memory"),
+        ({"memory": {"guest": "2Gi"}, **resources({}, {"memory": "1Gi"})}, "spec.domain.memory.guest"),
+        ({"memory": {"guest": "2Gi", "maxGuest": "1Gi"}}, "spec.domain.memory.maxGuest"),
+        (resources({"memory": 0}), "spec.domain.resources.requests.memory"),
+        (resources({"memory": "2Gi"}, {"memory": "1Gi"}), "spec.domain.resources.requests.memory"),
+        (resources({"cpu": 2}, {"cpu": "500m"}), "spec.domain.resources.requests.cpu"),
+        (resources({"cpu": -1}), "spec.domain.resources.requests.cpu"),
+        (resources({"cpu": "1E6"}), "spec.domain.resources.requests.cpu"),
+        ({"cpu": {"sockets": 4, "maxSockets": 2}}, "spec.domain.cpu.sockets"),
+        ({"cpu": {"sockets": 65536, "cores": 65536}}, "spec.domain.cpu"),
+        ({"memory": {"guest": "3Mi", "hugepages": {"pageSize": "2Mi"}}}, "spec.domain.memory.hugepages.pageSize"),
+    ],
+)
+def test_sizes_are_possible(domain, field):
+    assert f"{field}: Invalid value" in refusal(asked(domain))
+
+
+def test_pages_have_the_sizes_that_processors_have():
+    assert 'pageSize: Unsupported value: "3Mi"' in refusal(asked({"memory": {"hugepages": {"pageSize": "3Mi"}}}))
+
+
+@pytest.mark.parametrize(
+    ("domain", "field"),
+    [
+        ({"machine": {"type": "isapc"}}, "spec.domain.machine.type"),
+        ({"machine": {"type": "q35'/>"}}, "spec.domain.machine.type"),
+        ({"cpu": {"model": "a b"}}, "spec.domain.cpu.model"),
+        ({"cpu": {"features": [{"name": "<"}]}}, "spec.domain.cpu.features[0].name"),
+        ({"firmware": {"uuid": "nonsense"}}, "spec.domain.firmware.uuid"),
+        ({"firmware": {"serial": "a b"}}, "spec.domain.firmware.serial"),
+        ({"clock": {"timezone": "Mars/Base"}}, "spec.domain.clock.timezone"),
+        ({"clock": {"timezone": "../../etc/passwd"}}, "spec.domain.clock.timezone"),
+        ({"firmware": {"bootloader": {"efi": {}}}}, "spec.domain.firmware.bootloader.efi.secureBoot"),
+        (
+            {"firmware": {"bootloader": {"efi": {}}}, "features": {"smm": {"enabled": False}}},
+            "spec.domain.firmware.bootloader.efi.secureBoot",
+        ),
+    ],
+)
+def test_platforms_are_possible(domain, field):
+    assert f"{field}: Invalid value" in refusal(asked(domain))
+
+
+def test_architectures_and_video_cards_are_known_ones():
+    said = refusal(asked(devices={"video": {"type": "cga"}}, architecture="vax"))
+    assert 'spec.architecture: Unsupported value: "vax"' in said
+    assert 'spec.domain.devices.video.type: Unsupported value: "cga"' in said
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {"machine": {"type": "q35"}, "cpu": {"model": "Haswell-noTSX-IBRS"}},
+        {"machine": {"type": "pc-q35-rhel8.6.0"}, "clock": {"timezone": "Europe/Berlin"}},
+        {"machine": {"type": "pc-i440fx-2.10"}, "firmware": {"uuid": "5D307CA9-B3EF-428C-8861-06E72D69F223"}},
+        {"firmware": {"bootloader": {"efi": {"secureBoot": False}}}},
+        {"firmware": {"bootloader": {"efi": {}}}, "features": {"smm": {}}},
+        {"memory": {"guest": "1Gi", "maxGuest": "1Gi"}, **resources({"memory": "64M", "cpu": "100m"}, {"cpu": 2})},
+    ],
+)
+def test_ordinary_hardware_is_accepted(domain):
+    assert stored(asked(domain))
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\nb", "a\x1fb", "a\ufffeb"])
+def test_what_xml_cannot_say_is_refused_wherever_it_is(text):
+    assert "spec.domain.chassis.asset: Invalid value" in refusal(asked({"chassis": {"asset": text}}))
+    rbd = {"name": "v", "rbd": {"monitors": ["h"], "image": text}}
+    assert "spec.volumes[0].rbd.image: Invalid value" in refusal(instance(rbd))
+
+
+def test_data_for_cloud_init_has_lines():
+    assert stored(instance({"name": "v", "cloudInitNoCloud": {"userData": "#cloud-config\n\tx: y\n"}}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"readinessProbe": {}}, "spec.readinessProbe: Required value"),
+        ({"livenessProbe": {"guestAgentPing": {}, "exec": {"command": ["a"]}}}, "spec.livenessProbe: Invalid value"),
+        ({"readinessProbe": {"exec": {}}}, "spec.readinessProbe.exec.command: Required value"),
+        ({"readinessProbe": {"tcpSocket": {"port": 22}}}, "spec.readinessProbe.tcpSocket: Invalid value"),
+        ({"readinessProbe": {"httpGet": {"port": 0}}}, "spec.readinessProbe.httpGet.port: Required value"),
+        (
+            {"startStrategy": "Paused", "livenessProbe": {"guestAgentPing": {}}},
+            "spec.startStrategy: Invalid value",
+        ),
+        ({"accessCredentials": [{}]}, "spec.accessCredentials[0]: Required value"),
+    ],
+)
+def test_probes_and_credentials_say_what_they_are(spec, field):
+    assert field in refusal(asked(**spec))
+
+
+def key(method: dict[str, Any], source: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    source = {"secret": {"secretName": "keys"}} if source is None else source
+    return [{"sshPublicKey": {"source": source, "propagationMethod": method}}]
+
+
+@pytest.mark.parametrize(
+    ("credentials", "field"),
+    [
+        (key({}), "sshPublicKey.propagationMethod: Required value"),
+        (key({"noCloud": {}, "configDrive": {}}), "sshPublicKey.propagationMethod: Invalid value"),
+        (key({"noCloud": {}}), "sshPublicKey.propagationMethod.noCloud: Invalid value"),
+        (key({"qemuGuestAgent": {"users": []}}), "propagationMethod.qemuGuestAgent.users: Required value"),
+        (key({"qemuGuestAgent": {"users": ["me"]}}, {}), "sshPublicKey.source.secret: Required value"),
+    ],
+)
+def test_keys_have_a_source_and_a_way(credentials, field):
+    said = refusal(asked(accessCredentials=credentials))
+    assert said.startswith("spec.accessCredentials[0].sshPublicKey.")
+    assert field in said
+
+
+def test_keys_go_with_a_cloud_init_disk():
+    seed = {"name": "seed", "cloudInitNoCloud": {"userData": "x"}}
+    assert stored(instance(ROOT, seed, accessCredentials=key({"noCloud": {}})))
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "networks", "field"),
+    [
+        ([{"name": "n", "masquerade": {}}], [{"name": "n"}], "spec.networks[0]: Required value"),
+        (
+            [{"name": "n", "masquerade": {}}],
+            [{"name": "n", "pod": {}, "multus": {"networkName": "x"}}],
+            "spec.networks[0]: Invalid value",
+        ),
+        ([{"name": "n"}], [POD], "spec.domain.devices.interfaces[0]: Required value"),
+        (
+            [{"name": "n", "masquerade": {}, "bridge": {}}],
+            [POD],
+            "spec.domain.devices.interfaces[0]: Invalid value",
+        ),
+        (
+            [{"name": "n", "masquerade": {}}, {"name": "m", "masquerade": {}}],
+            [POD, {"name": "m", "pod": {}}],
+            "spec.networks[1]: Invalid value",
+        ),
+    ],
+)
+def test_a_network_is_of_one_type_and_a_card_has_one_binding(interfaces, networks, field):
+    assert field in refusal(asked(devices={"interfaces": interfaces}, networks=networks))
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"dnsPolicy": "Sometimes"}, "spec.dnsPolicy: Unsupported value"),
+        ({"dnsPolicy": "None"}, "spec.dnsConfig.nameservers: Required value"),
+        ({"tolerations": [{"operator": "Like"}]}, "spec.tolerations[0].operator: Unsupported value"),
+        ({"tolerations": [{"key": "a", "effect": "No"}]}, "spec.tolerations[0].effect: Unsupported value"),
+        ({"tolerations": [{"value": "a"}]}, "spec.tolerations[0].operator: Invalid value"),
+        ({"affinity": {"diskAffinity": {}}}, "spec.affinity.diskAffinity: Unsupported value"),
+        ({"affinity": {"nodeAffinity": 1}}, "spec.affinity.nodeAffinity: Invalid value"),
+        ({"affinity": {"podAffinity": {"required": []}}}, "spec.affinity.podAffinity.required: Unsupported value"),
+        (
+            {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
+            "nodeSelectorTerms: Required value",
+        ),
+        (
+            {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}},
+            "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution: Invalid value",
+        ),
+        ({"topologySpreadConstraints": [{}]}, "spec.topologySpreadConstraints[0].maxSkew: Invalid value"),
+    ],
+)
+def test_wishes_about_nodes_are_understood(spec, field):
+    assert field in refusal(asked(**spec))
+
+
+def test_a_filesystem_has_a_volume():
+    said = refusal(asked(devices={"filesystems": [{"name": "data", "virtiofs": {}}]}))
+    assert "spec.domain.devices.filesystems[0].name: Invalid value" in said
+
+
+def test_a_boot_order_is_a_number_of_qemu():
+    said = refusal(instance(ROOT, disks=[{"name": "root", "bootOrder": 2**31}]))
+    assert "spec.domain.devices.disks[0].bootOrder: Invalid value" in said
+
+
+def test_a_data_volume_template_is_used():
+    template = {"metadata": {"name": "d"}, "spec": {"storage": {}, "source": {"blank": {}}}}
+    machine = {"runStrategy": "Always", "dataVolumeTemplates": [template], "template": {"spec": instance(ROOT)["spec"]}}
+    said = refusal(made("VirtualMachine", machine))
+    assert "spec.dataVolumeTemplates[0]: Invalid value" in said
+    assert "must be referenced in the VMI template's 'volumes' list" in said
