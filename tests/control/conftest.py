@@ -27,7 +27,7 @@ def equipped(
     if isinstance(api_server, IngotUp):
         yield api_server
         return
-    with Webhooks(tmp_path_factory.mktemp("webhooks")) as served:
+    with Webhooks(tmp_path_factory.mktemp("webhooks"), api_server.kubeconfig) as served:
         asyncio.run(_install(api_server, served))
         yield api_server
 

@@ -23,7 +23,7 @@ from wire.kinds import NAMESPACES, SERVICE_ACCOUNTS
 @pytest.fixture(scope="session")
 def webhooks(kube_apiserver: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Webhooks]:
     """Ingot's kinds on the cluster, and the webhooks that it asks about them."""
-    with Webhooks(tmp_path_factory.mktemp("webhooks")) as served:
+    with Webhooks(tmp_path_factory.mktemp("webhooks"), kube_apiserver.kubeconfig) as served:
         asyncio.run(_install(kube_apiserver.kubeconfig, served))
         yield served
 

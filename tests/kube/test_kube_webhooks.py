@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from eventual import eventually
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.status import ApiError
+from ingot.kube.access import allowed
+from ingot.kube.client import Client
 from ingot_up import IngotUp
 from kube.cluster import ControlPlane
 from kube.pair import Pair, difference, resource
 from kube.webhooks import Webhooks, manifests
+from wire.kinds import ROLE_BINDINGS, ROLES
 from wire.normal import lines
 from wire.shell import Kubectl, Output
 
@@ -117,6 +123,45 @@ async def test_nothing_is_stored_while_nobody_judges(both: Pair, webhooks: Webho
     finally:
         webhooks.__enter__()
     await both.create(VOLUME)
+
+
+@pytest.fixture
+async def jane(both: Pair) -> AsyncIterator[Pair]:
+    """Somebody who may write machines in the namespace of the pair, and no more."""
+    await granted(both, "writer", {"apiGroups": ["kubevirt.io"], "resources": ["*"], "verbs": ["*"]})
+    acting = [
+        replace(each.transport.config, headers=(("Impersonate-User", "jane"),)) for each in (both.ours, both.theirs)
+    ]
+    async with Client.connect(acting[0]) as ours, Client.connect(acting[1]) as theirs:
+        yield Pair(ours, theirs, both.namespace)
+
+
+async def granted(both: Pair, name: str, rule: Object) -> None:
+    """Grants jane a right in the namespace of the pair. It is in effect on return."""
+    metadata = {"name": name, "namespace": both.namespace}
+    reference = {"apiGroup": ROLES.group, "kind": "Role", "name": name}
+    subject = {"apiGroup": ROLES.group, "kind": "User", "name": "jane"}
+    attributes = {"group": rule["apiGroups"][0], "resource": rule["resources"][0], "verb": rule["verbs"][0]}
+    for client in (both.ours, both.theirs):
+        await client.create(ROLES, {"metadata": metadata, "rules": [rule]})
+        await client.create(ROLE_BINDINGS, {"metadata": metadata, "roleRef": reference, "subjects": [subject]})
+        asked = {**attributes, "namespace": both.namespace}
+        await eventually(partial(allowed, client, {"username": "jane"}, asked))
+
+
+async def test_a_file_of_the_node_needs_a_right(both: Pair, jane: Pair) -> None:
+    file: Object = {"hostDisk": {"path": "/etc/shadow", "type": "Disk"}}
+    asked = made("VirtualMachineInstance", V1, instance(file))
+    told = await jane.create(asked)
+    assert (told["reason"], told["code"]) == ("Forbidden", 403)
+    assert 'spec.volumes[0].hostDisk (/etc/shadow) reaches into the node: User "jane" needs the verb' in told["message"]
+    template = made("VirtualMachine", V1, machine())
+    await jane.stored(template)
+    told = await jane.patch(resource(template), "it", {"spec": {"template": {"spec": instance(file)}}})
+    assert "spec.template.spec.volumes[0].hostDisk" in told["message"]
+    await granted(both, "host", {"apiGroups": ["ingot.io"], "resources": ["hostdisks"], "verbs": ["use"]})
+    assert (await jane.create(asked))["kind"] == "VirtualMachineInstance"
+    assert (await both.create({**asked, "metadata": {"name": "other"}}))["kind"] == "VirtualMachineInstance"
 
 
 @pytest.fixture

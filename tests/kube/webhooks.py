@@ -33,13 +33,15 @@ EFFECT_TIMEOUT = 30.0
 class Webhooks(Server):
     """`ingot webhook` while the context is open. It may be entered again, on the same port."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, kubeconfig: Path) -> None:
+        """`kubeconfig` is how it asks the cluster for the rights of users."""
         self._authority = trustme.CA()
         issued = self._authority.issue_cert("127.0.0.1")
         certificate, key = directory / "tls.crt", directory / "tls.key"
         issued.cert_chain_pems[0].write_to_path(str(certificate))
         issued.private_key_pem.write_to_path(str(key))
-        super().__init__(["webhook", "--certificate", str(certificate), "--key", str(key)], directory / "webhook.log")
+        files = ["--certificate", str(certificate), "--key", str(key), "--kubeconfig", str(kubeconfig)]
+        super().__init__(["webhook", *files], directory / "webhook.log")
 
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()

@@ -5,7 +5,7 @@ import errno
 import logging
 import os
 import signal
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import click
 from ingot.cli.listen import listen_option, taken
 
 if TYPE_CHECKING:
+    from ingot.kube.client import Client
     from ingot.kube.webhook import WebhookServer
 
 DEFAULT_LISTEN = ":9443"
@@ -28,8 +29,15 @@ DEFAULT_LISTEN = ":9443"
     help="Certificate to show, as PEM. A new one in its place is used at once.",
 )
 @click.option("--key", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Its private key, as PEM.")
+@click.option(
+    "--kubeconfig",
+    default="",
+    metavar="FILE",
+    help="How to ask the cluster whether a user may give machines files of its nodes. Without it: $KUBECONFIG, else "
+    "~/.kube/config, else the pod's service account.",
+)
 @listen_option(DEFAULT_LISTEN, everywhere=True)
-def webhook(certificate: Path, key: Path, listen: tuple[str, int]) -> None:
+def webhook(certificate: Path, key: Path, kubeconfig: str, listen: tuple[str, int]) -> None:
     """Answer a cluster's questions about Ingot's kinds.
 
     On a cluster kube-apiserver calls this for every object of Ingot that is written, or read in another version:
@@ -40,18 +48,32 @@ def webhook(certificate: Path, key: Path, listen: tuple[str, int]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     host, port = listen
     try:
-        asyncio.run(_serve(certificate, key, host, port))
+        asyncio.run(_serve(certificate, key, kubeconfig, host, port))
     except ConfigError as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(_why(error, host, port)) from error
 
 
-async def _serve(certificate: Path, key: Path, host: str, port: int) -> None:
+async def _serve(certificate: Path, key: Path, kubeconfig: str, host: str, port: int) -> None:
     """Serves until SIGTERM or SIGINT; questions that have been asked by then are answered."""
-    server = _server(certificate, key, host, port)
+    from ingot.kube.client import Client
+    from ingot.kube.kubeconfig import ConfigError, load
+
+    async with AsyncExitStack() as stack:
+        client, lacking = None, ""
+        try:
+            client = await stack.enter_async_context(Client.connect(load(kubeconfig)))
+        except ConfigError as error:
+            if kubeconfig or os.environ.get("KUBECONFIG"):
+                raise
+            lacking = f"Only system:masters may give machines files of nodes, as nobody's rights can be asked: {error}"
+        await _run(_server(certificate, key, client, host, port), host, lacking)
+
+
+async def _run(server: "WebhookServer", host: str, lacking: str) -> None:
     running = asyncio.create_task(server.run())
-    announcing = asyncio.create_task(_announce(server, host))
+    announcing = asyncio.create_task(_announce(server, host, lacking))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, running.cancel)
     try:
@@ -61,16 +83,19 @@ async def _serve(certificate: Path, key: Path, host: str, port: int) -> None:
         announcing.cancel()
 
 
-async def _announce(server: "WebhookServer", host: str) -> None:
+async def _announce(server: "WebhookServer", host: str, lacking: str) -> None:
     await server.ready.wait()
     place = f"[{host}]" if ":" in host else host or "*"
     click.echo(f"Ingot answers webhooks at https://{place}:{server.port} (pid {os.getpid()})")
+    if lacking:
+        click.echo(lacking, err=True)
 
 
-def _server(certificate: Path, key: Path, host: str, port: int) -> "WebhookServer":
+def _server(certificate: Path, key: Path, client: "Client | None", host: str, port: int) -> "WebhookServer":
     from ingot.api import registry
     from ingot.api.machinery.webhooks import CONVERT, MUTATE, VALIDATE
     from ingot.api.object import Object, split_api_version
+    from ingot.control.judge import judge
     from ingot.kube.webhook import WebhookServer
 
     def convert(obj: Object, api_version: str) -> Object:
@@ -78,7 +103,7 @@ def _server(certificate: Path, key: Path, host: str, port: int) -> "WebhookServe
 
     server = WebhookServer(certificate, key, host=host or None, port=port)
     server.mutate(MUTATE, registry.admit)
-    server.validate(VALIDATE, registry.validate)
+    server.review(VALIDATE, judge(client))
     server.convert(CONVERT, convert)
     return server
 

@@ -121,16 +121,7 @@ class WebhookServer:
 
     def validate(self, path: str, validate: Validate) -> None:
         """Refuse each created or updated object in which `validate` finds something wrong, naming all of it."""
-
-        async def review(request: AdmissionRequest) -> list[Object]:
-            if request.object is None:
-                return []
-            if causes := await _value(validate(request.object, request.old_object)):
-                name = request.name or name_of(request.object)
-                raise invalid(request.kind.group, request.kind.kind, name, causes)
-            return []
-
-        self.review(path, review)
+        self.review(path, validating(validate))
 
     def convert(self, path: str, convert: Convert) -> None:
         """Answer ConversionReviews at `path`; objects that have the wanted version already are left as they are."""
@@ -161,6 +152,20 @@ class WebhookServer:
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()
+
+
+def validating(validate: Validate) -> Callable[[AdmissionRequest], Awaitable[list[Object]]]:
+    """The review that refuses objects in which `validate` finds something wrong, for those who review more."""
+
+    async def review(request: AdmissionRequest) -> list[Object]:
+        if request.object is None:
+            return []
+        if causes := await _value(validate(request.object, request.old_object)):
+            name = request.name or name_of(request.object)
+            raise invalid(request.kind.group, request.kind.kind, name, causes)
+        return []
+
+    return review
 
 
 async def _ready(_: web.Request) -> web.Response:

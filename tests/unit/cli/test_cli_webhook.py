@@ -18,7 +18,8 @@ import pytest
 import trustme
 
 COMMAND = [sys.executable, "-c", "from ingot.cli.main import main; main()", "webhook"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+# Nobody's own cluster is asked.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "HOME": "/nowhere", "KUBECONFIG": ""}
 
 
 def issue(ca: trustme.CA, folder: Path) -> list[str]:
@@ -62,9 +63,11 @@ def ask(url: str, ca: trustme.CA, review: dict[str, Any] | None = None) -> Any:
     return text.decode() if review is None else json.loads(text)["response"]
 
 
-def admission(obj: dict[str, Any]) -> dict[str, Any]:
-    kind = {"group": "cdi.kubevirt.io", "version": "v1beta1", "kind": obj["kind"]}
-    request = {"uid": "u", "operation": "CREATE", "kind": kind, "name": "it", "object": obj, "oldObject": None}
+def admission(obj: dict[str, Any], *groups: str) -> dict[str, Any]:
+    group, version = obj["apiVersion"].split("/")
+    kind = {"group": group, "version": version, "kind": obj["kind"]}
+    user = {"username": "jane", "groups": groups}
+    request = {"uid": "u", "operation": "CREATE", "kind": kind, "name": "it", "object": obj, "userInfo": user}
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 
@@ -97,6 +100,26 @@ def test_it_answers_until_it_is_told_to_end_and_takes_a_new_certificate(tmp_path
         other = trustme.CA()
         issue(other, tmp_path)
         assert ask(f"{url}/readyz", other) == "ok"
+
+
+def test_without_a_cluster_to_ask_only_its_masters_give_machines_files_of_nodes(tmp_path: Path) -> None:
+    ca = trustme.CA()
+    volume = {"name": "root", "hostDisk": {"path": "/etc/shadow", "type": "Disk"}}
+    machine = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstance",
+        "metadata": {"name": "it", "namespace": "here"},
+        "spec": {"domain": {"devices": {"disks": [{"name": "root", "disk": {}}]}}, "volumes": [volume]},
+    }
+    with serving(*issue(ca, tmp_path)) as (_, url):
+        told = ask(f"{url}/validate", ca, admission(machine, "dev"))
+        assert (told["allowed"], told["status"]["code"]) == (False, 403)
+        assert "spec.volumes[0].hostDisk (/etc/shadow)" in told["status"]["message"]
+        assert "run it with --kubeconfig" in told["status"]["message"]
+        assert ask(f"{url}/validate", ca, admission(machine, "dev", "system:masters"))["allowed"]
+    code, told = refused(*issue(ca, tmp_path), "--kubeconfig", str(tmp_path / "none"))
+    assert (code, told.count("\n")) == (1, 1)
+    assert "no such kubeconfig" in told
 
 
 def test_what_the_user_can_mend_is_told_in_a_line(tmp_path: Path) -> None:
