@@ -24,23 +24,28 @@ def type_of(endpoint: Endpoint) -> str:
             return "network"
 
 
-def add_chain(parent: Element, endpoint: Endpoint, secret_usage: str) -> None:
-    """Puts the endpoint and all below it into a <disk> or a <backingStore>."""
-    add_source(parent, endpoint, secret_usage)
+def add_chain(parent: Element, endpoint: Endpoint, group: str, secret_usage: str) -> None:
+    """Puts the endpoint and all below it into a <disk> or a <backingStore>.
+
+    libvirt gets a file that was opened as the descriptor `group`, of which there is at most one in a chain.
+    """
+    add_source(parent, endpoint, group, secret_usage)
     below = endpoint.backing if isinstance(endpoint, File) else None
     if below is not None:
         store = SubElement(parent, "backingStore", type=type_of(below))
         SubElement(store, "format", type=below.format)
-        add_chain(store, below, secret_usage)
+        add_chain(store, below, group, secret_usage)
     elif endpoint.format is not Format.RAW or parent.tag == "backingStore":
         SubElement(parent, "backingStore")
 
 
-def add_source(parent: Element, endpoint: Endpoint, secret_usage: str) -> None:
+def add_source(parent: Element, endpoint: Endpoint, group: str, secret_usage: str) -> None:
     """Puts one endpoint's <source> into a <disk> or a <backingStore>."""
     match endpoint:
         case File():
-            SubElement(parent, "source", file=str(endpoint.path))
+            source = SubElement(parent, "source", file=str(endpoint.path))
+            if endpoint.opened is not None:
+                source.set("fdgroup", group)
         case Block():
             SubElement(parent, "source", dev=str(endpoint.path))
         case Network():

@@ -112,7 +112,7 @@ class _Maker:
         """Makes the copy by sharing the source's blocks; whether that was possible."""
         if not isinstance(self.source, File) or self.source.format is not Format.RAW:
             return False
-        with self.source.path.open("rb") as source, self.partial.open("r+b") as target:
+        with self.source.reach.open("rb") as source, self.partial.open("r+b") as target:
             if not share_blocks(source.fileno(), target.fileno()):
                 return False
             size = os.fstat(target.fileno()).st_size
@@ -144,6 +144,8 @@ class _Maker:
         said = error.stderr if isinstance(error, CommandFailed) else str(error)
         with image(self.source, self.scratch) as opened:
             said = said.removeprefix("qemu-img: ").replace(opened.name, told(self.source))
+        if isinstance(self.source, File):
+            said = said.replace(str(self.source.reach), str(self.source.path))
         return refusal(self.volume, "CopyFailed", f"{told(self.source)} cannot be copied: {said}")
 
     def _full(self) -> DiskFault:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ingot.api.kubevirt.uri import HostPort
+from ingot.host.descriptor import Descriptor
 
 Protocol: TypeAlias = Literal["nbd", "iscsi", "rbd", "gluster", "http", "https"]
 
@@ -35,13 +36,23 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file on this node. An overlay has the endpoint below it as `backing`."""
+    """A file on this node. An overlay has the endpoint below it as `backing`.
+
+    `opened` is the file as it was found and looked at, where others could put another in its place: nothing opens it
+    by its path again. A file of our own has none.
+    """
 
     path: Path
     format: Format = Format.RAW
     # What the storage is called, whichever way it was reached: any two endpoints that share one are the same bytes.
     identities: frozenset[str] = frozenset()
     backing: "Endpoint | None" = None
+    opened: Descriptor | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def reach(self) -> Path:
+        """The path by which we open it."""
+        return self.opened.path if self.opened is not None else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,11 @@ class Block:
     path: Path
     format: Format = Format.RAW
     identities: frozenset[str] = frozenset()
+
+    @property
+    def reach(self) -> Path:
+        """The path by which we open it."""
+        return self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ def look(endpoint: Endpoint) -> Facts:
         case File():
             below = look(endpoint.backing) if endpoint.backing is not None else Facts()
             # What a filesystem likes best may be a megabyte (NFS), which no guest could address.
-            size = min(os.statvfs(endpoint.path).f_bsize, _MOST_SENSIBLE)
-            return Facts(below.direct and _opens_directly(endpoint.path), size, size)
+            size = min(os.statvfs(endpoint.reach).f_bsize, _MOST_SENSIBLE)
+            return Facts(below.direct and _opens_directly(endpoint.reach), size, size)
         case Block():
             return Facts(True, *_device_sizes(endpoint.path))
         case _:

@@ -16,6 +16,7 @@ from pathlib import Path
 from ingot.api.kubevirt.uri import HostPort, parse_host
 from ingot.api.object import Object, name_of
 from ingot.disks.source.refusal import refusal
+from ingot.host.descriptor import Descriptor
 
 RESOLVE_SECONDS = 5.0
 # A Ceph monitor listens on both: the one for the newer protocol, the other for the older.
@@ -59,11 +60,14 @@ def _place(address: str, node: str) -> str:
     return f"{node}@{text}" if parsed.is_loopback else text
 
 
-def file(node: str, path: Path) -> frozenset[str]:
-    """Of a file: its path, and its inode, which is the same through every mount and link. Raises OSError."""
-    found = path.stat()
+def file(node: str, opened: Descriptor) -> frozenset[str]:
+    """Of a file: its path, and its inode, which is the same through every mount and link."""
+    return _file(node, opened.path.readlink(), os.fstat(opened.fileno()))
+
+
+def _file(node: str, path: Path, found: os.stat_result) -> frozenset[str]:
     device = f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}"
-    return frozenset({f"file:{node}:{path.resolve()}", f"inode:{node}:{device}:{found.st_ino}"})
+    return frozenset({f"file:{node}:{path}", f"inode:{node}:{device}:{found.st_ino}"})
 
 
 def block(node: str, path: Path) -> frozenset[str]:
@@ -80,7 +84,7 @@ def _device(node: str, entry: Path) -> frozenset[str]:
         pass
     else:
         # A path that is gone, or not ours to see, still names the file.
-        found |= file(node, backing) if backing.exists() else {f"file:{node}:{backing}"}
+        found |= _file(node, backing.resolve(), backing.stat()) if backing.exists() else {f"file:{node}:{backing}"}
     partitions = [below.parent for below in entry.glob("*/partition")]
     for above in (*partitions, *(entry / "holders").glob("*")):
         found |= _device(node, above.resolve())

@@ -91,7 +91,7 @@ def _secret(endpoint: Endpoint) -> bytes | None:
 def _storage(endpoint: Endpoint) -> Object:
     match endpoint:
         case File():
-            return {"driver": "file", "filename": str(endpoint.path)}
+            return {"driver": "file", "filename": str(endpoint.reach)}
         case Block():
             return {"driver": "host_device", "filename": str(endpoint.path)}
         case Network():

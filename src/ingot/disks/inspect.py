@@ -102,13 +102,14 @@ def _where(endpoint: Network) -> str:
 
 
 async def _look(volume: str, endpoint: File | Block) -> tuple[int, bytes]:
-    return await patiently(volume, str(endpoint.path), lambda: _size_and_head(volume, endpoint.path))
+    return await patiently(volume, str(endpoint.path), lambda: _size_and_head(volume, endpoint))
 
 
-def _size_and_head(volume: str, path: Path) -> tuple[int, bytes]:
+def _size_and_head(volume: str, endpoint: File | Block) -> tuple[int, bytes]:
     """The size of a file or a device, and its first bytes."""
+    path = endpoint.path
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(endpoint.reach, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             return os.lseek(descriptor, 0, os.SEEK_END), os.pread(descriptor, HEAD, 0)
         finally:

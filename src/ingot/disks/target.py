@@ -66,7 +66,7 @@ def render(
     element.append(_driver(disk, volume, endpoint, options))
     if endpoint is not None:
         _check_lun(disk, endpoint)
-        add_chain(element, endpoint, secret_usage)
+        add_chain(element, endpoint, str(disk["name"]), secret_usage)
         _add_reservations(element, disk, endpoint)
     element.append(_target(disk, device))
     _add_block_size(element, disk, options.facts)

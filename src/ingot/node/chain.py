@@ -16,9 +16,11 @@ from ingot.disks.credentials import secret_usage
 from ingot.disks.endpoint import Endpoint, File, Network
 from ingot.disks.facts import Facts, look
 from ingot.disks.fault import DiskFault
+from ingot.disks.handover import handed_over
 from ingot.disks.place import Place
 from ingot.disks.resolve import resolve
 from ingot.disks.target import Options, bus_of, device_names, render
+from ingot.host.descriptor import Descriptor
 from ingot.host.tasks import together
 from ingot.kube.client import Client
 from ingot.node.pools import Pools
@@ -48,10 +50,12 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The disks of a domain, ready for it, and what to say of the volumes behind them."""
+    """The disks of a domain, ready for it, what to say of the volumes behind them, and the files that are handed over
+    open, by the names that the disks have for them."""
 
     disks: list[Element]
     volumes: list[Object]
+    files: dict[str, Descriptor]
 
 
 def copy_mode(volume: Object) -> str:
@@ -103,7 +107,7 @@ class Chains:
             self._endpoint(instance, record, volumes.get(disk["name"]), disk, progress) for disk in disks
         )
         await self._forget_sources(record, volumes.values())
-        chain = Chain([], [])
+        chain = Chain([], [], {})
         for disk, (endpoint, size) in zip(disks, found, strict=True):
             name, volume = disk["name"], volumes.get(disk["name"])
             options = Options(
@@ -114,6 +118,8 @@ class Chains:
             )
             usage = secret_usage(record.uid, name)
             chain.disks.append(render(disk, volume, endpoint, devices[name], usage, options))
+            if file := await asyncio.to_thread(handed_over, name, endpoint, chain.disks[-1]):
+                chain.files[name] = file
             told = {"name": name, "target": devices[name], "phase": "Ready", "size": size or None}
             chain.volumes.append(told | _NOTHING_WRONG)
         return chain

@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 from xml.etree import ElementTree
 
+from ingot.host.descriptor import Descriptor
 from ingot.node import events
 from ingot.node.binding import Connection, Domain, constant
+from ingot.node.domain.document import instance_uid
 from ingot.node.events import DomainState, Kind, Told
 from ingot.node.link import HypervisorError, Link, Source, absent
 
@@ -33,6 +35,7 @@ class Hypervisor:
         self._link = Link(source, self._tell)
         # A start waits for the servers of its disks; those who only look, or end a guest, do not wait behind it.
         self._starts = Link(source, lambda _name, _kind, _detail: None)
+        self._starting: set[str] = set()
 
     async def open(self) -> None:
         """Connects, after starting libvirt if need be."""
@@ -59,24 +62,34 @@ class Hypervisor:
         self._subscribers.append(told)
         return lambda: self._subscribers.remove(told)
 
-    async def start(self, xml: str, paused: bool = False) -> None:
+    async def start(self, xml: str, paused: bool = False, files: Mapping[str, Descriptor] | None = None) -> None:
         """Starts a transient domain; returns when its QEMU runs, with the CPUs standing if `paused`.
 
-        A domain of that name or UUID that runs already is an error. One that cannot be started leaves nothing.
+        `files` are open files by the names that the XML has for them (fdgroup): QEMU uses these, opens none by its
+        path, and their owners stay. A domain of that name or UUID that runs already is an error. One that cannot be
+        started leaves nothing.
         """
         name = ElementTree.fromstring(xml).findtext("name", "")  # noqa: S314 - our own text
         flags = constant("VIR_DOMAIN_START_PAUSED") if paused else 0
-        await self._starts.call(name, lambda connection: connection.createXML(xml, flags))
+        self._starting.add(name)
+        try:
+            await self._starts.call(name, lambda connection: _start(connection, xml, flags, files or {}))
+        finally:
+            self._starting.discard(name)
 
     async def domains(self) -> dict[str, DomainState]:
-        """All domains that libvirt knows, by name."""
+        """All domains that run, by name."""
         found = await self.repeat("", _list)
         return {state.name: state for state in found}
 
     async def state(self, name: str) -> DomainState | None:
         """The domain's state; None when there is no such domain, never was or is gone."""
 
-        def look(domain: Domain) -> DomainState:
+        def look(domain: Domain) -> DomainState | None:
+            if not domain.isActive():
+                if name not in self._starting:
+                    _forget(domain)
+                return None
             return events.state(domain.name(), domain.UUIDString(), *domain.state()[:2])
 
         try:
@@ -155,9 +168,35 @@ class Hypervisor:
             told(name, kind, detail)
 
 
+def _start(connection: Connection, xml: str, flags: int, files: Mapping[str, Descriptor]) -> None:
+    if not files:
+        connection.createXML(xml, flags)
+        return
+    # libvirt takes open files only for a domain that it knows, so it is defined for that moment.
+    domain = connection.defineXML(xml)
+    try:
+        for name, file in files.items():
+            domain.FDAssociate(name, [file.fileno()])
+        domain.createWithFlags(flags)
+    finally:
+        _undefine(domain)
+
+
+def _undefine(domain: Domain) -> None:
+    kept = constant("VIR_DOMAIN_UNDEFINE_KEEP_NVRAM") | constant("VIR_DOMAIN_UNDEFINE_KEEP_TPM")
+    domain.undefineFlags(kept)
+
+
+def _forget(domain: Domain) -> None:
+    """Takes away what is left of a start that was killed while its domain was defined."""
+    if instance_uid(domain.XMLDesc(0)):
+        _undefine(domain)
+
+
 def _list(connection: Connection) -> list[DomainState]:
     """All domains in one call to libvirt, without waiting for those that are busy."""
-    flags = constant("VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT")
+    names = ("NOWAIT", "ACTIVE")
+    flags = sum(constant(f"VIR_CONNECT_GET_ALL_DOMAINS_STATS_{name}") for name in names)
     found = connection.getAllDomainStats(constant("VIR_DOMAIN_STATS_STATE"), flags)
     return [
         events.state(domain.name(), domain.UUIDString(), stats["state.state"], stats["state.reason"])

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from ingot.api.object import Object
+from ingot.host.descriptor import Descriptor
 from ingot.host.sockets import LONGEST
 from ingot.node.chain import Chains, Progress
 from ingot.node.domain.document import Host, domain_xml
@@ -85,16 +86,16 @@ class Starter:
         chain = await self._chains.make(instance, record, progress)
         xml = domain_xml(instance, self._host, chain.disks, record.console)
         paused = instance["spec"].get("startStrategy") == "Paused"
-        await self._launch(record, xml, paused)
+        await self._launch(record, xml, paused, chain.files)
         return Started(chain.volumes)
 
-    async def _launch(self, record: Record, xml: str, paused: bool) -> None:
+    async def _launch(self, record: Record, xml: str, paused: bool, files: dict[str, Descriptor]) -> None:
         """Starts the domain. Raises StartTimeout when its QEMU does not get that far in time.
 
         Once QEMU may run, nothing is broken off: the note that it does has to follow. But a QEMU that hangs, or that
         nobody wants any more, is ended, which ends the call.
         """
-        task = asyncio.create_task(self._hypervisor.start(xml, paused))
+        task = asyncio.create_task(self._hypervisor.start(xml, paused, files))
         unwanted: BaseException | None = None
         deadline = START_SECONDS
         while not task.done():

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from ingot.disks.copy import copy, discard
 from ingot.disks.endpoint import Credentials, File, Format, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.imageopts import address, image, options_of
+from ingot.disks.inspect import probe
+from ingot.host.command import run
+from ingot.host.descriptor import Descriptor
 from ingot.host.process import Process
 
 MIB = 1 << 20
@@ -300,3 +304,17 @@ def test_options_of_each_protocol():
     assert options_of(Network("nbd", "e", (host,), format=Format.QCOW2))["backing"] is None
     with pytest.raises(ValueError, match="through a bridge"):
         options_of(Network("http", "/a", (host,)))
+
+
+@pytest.mark.parametrize("mode", ["clone", "copy-on-write"])
+async def test_what_was_opened_is_copied_whatever_its_name_leads_to_by_then(mode, source, pool, tmp_path):
+    opened = replace(source, opened=Descriptor.open(source.path, os.O_RDONLY))
+    content = source.path.read_bytes()
+    (tmp_path / "secret").write_bytes(b"root's own")
+    source.path.rename(tmp_path / "moved.img")
+    source.path.symlink_to(tmp_path / "secret")
+    made = await copy("root", mode, opened, pool, NAME, tmp_path, lambda *_: None)
+    assert await probe("root", opened, tmp_path) == len(content)
+    with image(made, tmp_path) as whole:
+        await run(["qemu-img", "convert", "-O", "raw", whole.name, str(tmp_path / "out")])
+    assert (tmp_path / "out").read_bytes() == content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from disks_objects import volume
 from ingot.api.kubevirt.uri import HostPort
 from ingot.disks import identity
 from ingot.disks.fault import DiskFault
+from ingot.host.descriptor import Descriptor
 
 NODE = "node-1"
 
@@ -66,7 +68,7 @@ async def test_what_a_volume_tells(source: dict[str, Any], expected: set[str]) -
 def test_a_loop_device_is_its_file(loop: tuple[Path, Path], tmp_path: Path) -> None:
     file, device = loop
     (tmp_path / "link").symlink_to(device)
-    assert identity.block(NODE, device) > identity.file(NODE, file)
+    assert identity.block(NODE, device) > identity.file(NODE, Descriptor.open(file, os.O_RDONLY))
     assert identity.block(NODE, tmp_path / "link") == identity.block(NODE, device)
     assert f"block:{NODE}:{device.name}" in identity.block(NODE, device)
 

@@ -48,14 +48,10 @@ async def _mounted(volume: Object, claim: Object, pv: Object, place: Place) -> F
         return Block(device, identities=told | seen)
     if blank.is_wanted(volume):
         await patiently(name, str(path), lambda: blank.fill(name, claim, path))
-    disk = await patiently(name, str(path), lambda: filesystem.find(name, claim_name, path))
+    opened = await patiently(name, str(path), lambda: filesystem.find(name, claim_name, path))
     # A file on a server's filesystem is another on each node by its path, and the same by the server's.
-    seen = frozenset() if "nfs" in pv["spec"] else await patiently(name, str(disk), lambda: _file(disk, place.node))
-    return File(disk, identities=told | seen)
-
-
-def _file(disk: Path, node: str) -> frozenset[str]:
-    return identity.file(node, disk)
+    seen = frozenset() if "nfs" in pv["spec"] else identity.file(place.node, opened)
+    return File(path / filesystem.DISK, identities=told | seen, opened=opened)
 
 
 def _device(name: str, claim: str, path: Path, node: str) -> tuple[Path, frozenset[str]]:

@@ -3,8 +3,9 @@
 import os
 from pathlib import Path
 
-from ingot.disks.source.image import check_raw
+from ingot.disks.source.image import open_raw
 from ingot.disks.source.refusal import refusal
+from ingot.host.descriptor import Descriptor
 
 DISK = "disk.img"
 # What mkfs leaves in a new filesystem.
@@ -13,8 +14,8 @@ _IGNORED = frozenset({"lost+found"})
 _MOST_NAMES = 3
 
 
-def find(volume: str, claim: str, root: Path) -> Path:
-    """The path of the disk in the mounted volume `root` of a claim. Raises DiskFault."""
+def find(volume: str, claim: str, root: Path) -> Descriptor:
+    """The disk in the mounted volume `root` of a claim, opened for reading. Raises DiskFault."""
     try:
         directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -23,7 +24,7 @@ def find(volume: str, claim: str, root: Path) -> Path:
     try:
         subject = f"{DISK} of PersistentVolumeClaim {claim!r}"
         missing = f"PersistentVolumeClaim {claim!r} has no {DISK} at its root: put a raw disk image there"
-        check_raw(volume, Path(DISK), subject, missing, directory)
+        opened = open_raw(volume, Path(DISK), subject, missing, directory)
         if found := others(directory):
             message = (
                 f"PersistentVolumeClaim {claim!r} must hold nothing but {DISK}, and also has {', '.join(found)}: "
@@ -32,7 +33,7 @@ def find(volume: str, claim: str, root: Path) -> Path:
             raise refusal(volume, "TooManyFiles", message)
     finally:
         os.close(directory)
-    return root / DISK
+    return opened
 
 
 def others(directory: int) -> list[str]:

@@ -11,7 +11,7 @@ from ingot.api.quantity import whole
 from ingot.disks import identity
 from ingot.disks.endpoint import File
 from ingot.disks.place import Place
-from ingot.disks.source.image import check_raw
+from ingot.disks.source.image import open_raw
 from ingot.disks.source.refusal import final, patiently, refusal
 from ingot.host.files import sync_directory
 from ingot.kube.client import Client
@@ -30,10 +30,10 @@ def _find(name: str, path: Path, spec: Object, node: str) -> File:
     if spec["type"] == "DiskOrCreate":
         _make_missing(name, path, spec.get("capacity"))
     missing = f"hostDisk.path {path} does not exist on node {node!r}: put a raw image there, or use type DiskOrCreate"
-    check_raw(name, path, f"hostDisk.path {path} on node {node!r}", missing)
-    real = path.resolve()
-    identities = identity.file(node, real)
-    return File(real, identities=identities | {f"file:shared:{path}"} if spec.get("shared") else identities)
+    opened = open_raw(name, path, f"hostDisk.path {path} on node {node!r}", missing)
+    identities = identity.file(node, opened)
+    shared = {f"file:shared:{path}"} if spec.get("shared") else set()
+    return File(opened.path.readlink(), identities=identities | shared, opened=opened)
 
 
 def _make_missing(name: str, path: Path, capacity: str | int | None) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ingot.disks.fault import DiskFault
 from ingot.disks.source.refusal import refusal
+from ingot.host.descriptor import Descriptor
 
 _MAGICS = (
     (0, b"QFI\xfb", "qcow2"),
@@ -29,30 +30,27 @@ def format_of(head: bytes) -> str:
     return next((name for offset, magic, name in _MAGICS if head[offset : offset + len(magic)] == magic), "")
 
 
-def check_raw(volume: str, path: Path, subject: str, missing: str, directory: int | None = None) -> None:
-    """Makes sure that a file is a raw disk image.
+def open_raw(volume: str, path: Path, subject: str, missing: str, directory: int | None = None) -> Descriptor:
+    """Opens a file for reading that is a raw disk image.
 
     `path` is relative to the open `directory` when that is given; links are not followed, so that nothing in a volume
     leads out of it. `subject` and `missing` name the file and a file that is not there. Raises DiskFault.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, dir_fd=directory)
+        opened = Descriptor.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, directory)
     except FileNotFoundError:
         raise refusal(volume, "DiskImageMissing", missing) from None
     except OSError as error:
         raise _unusable(volume, subject, _why_not_opened(path, directory, error)) from None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise _unusable(volume, subject, f"is {_kind(found.st_mode)}, not a file")
-        if found.st_size == 0:
-            raise _unusable(volume, subject, "is empty")
-        if known := format_of(os.pread(descriptor, _HEAD, 0)):
-            cure = f"convert it with `qemu-img convert -f {known.lower()} -O raw`"
-            raise _unusable(volume, subject, f"must be raw, and is a {known} image: {cure}")
-    finally:
-        os.close(descriptor)
+    found = os.fstat(opened.fileno())
+    if not stat.S_ISREG(found.st_mode):
+        raise _unusable(volume, subject, f"is {_kind(found.st_mode)}, not a file")
+    if found.st_size == 0:
+        raise _unusable(volume, subject, "is empty")
+    if known := format_of(os.pread(opened.fileno(), _HEAD, 0)):
+        cure = f"convert it with `qemu-img convert -f {known.lower()} -O raw`"
+        raise _unusable(volume, subject, f"must be raw, and is a {known} image: {cure}")
+    return opened
 
 
 def _unusable(volume: str, subject: str, what: str) -> DiskFault:
