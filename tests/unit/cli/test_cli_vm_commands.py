@@ -130,7 +130,7 @@ async def test_guests_are_paused_when_they_say_so(world: World) -> None:
 async def test_a_console_works_with_pipes(world: World) -> None:
     await world.instance("talks", "Running")
     code, out, _ = await console(world, "talks", "--silence", "300ms", send=b"hello")
-    assert (code, out) == (0, "login: HELLO")
+    assert (code, out) == (0, "login: HELLO\n")
     code, out, _ = await console(world, "talks", "--until", "WORLD", "--timeout", "10s", send=b"world and more")
     assert (code, out.startswith("login: WORLD")) == (0, True)
     code, _, err = await console(world, "talks", "--until", "never", "--timeout", "300ms")

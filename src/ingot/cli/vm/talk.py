@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +13,7 @@ from ingot.api.status import ApiError
 from ingot.cli.vm import terminal
 from ingot.cli.vm.acts import INSTANCES
 from ingot.cli.vm.advice import refusal
+from ingot.cli.vm.ear import Ear
 
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
@@ -41,7 +42,7 @@ async def talk(session: "Session", name: str, ending: Ending) -> int:
         with terminal.raw() as interactive:
             if interactive:
                 click.echo(f"Connected to the console of {name}. Leave with Ctrl-].\r", err=True)
-            said = await _Talk(socket, ending, interactive).run()
+            said = await _Talk(socket, ending, interactive, Ear(ending.until)).run()
     if said:
         click.echo(f"{name}: {said}", err=True)
     return 1 if said and (ending.until or said != HUNG_UP) else 0
@@ -61,8 +62,9 @@ class _Talk:
     socket: ClientWebSocketResponse
     ending: Ending
     interactive: bool
+    ear: Ear
     heard: float = 0.0
-    tail: bytes = field(default=b"", repr=False)
+    last: bytes = b"\n"
 
     async def run(self) -> str:
         """Why it is over; "" when it is as it should be."""
@@ -81,6 +83,9 @@ class _Talk:
             for task in (listening, typing):
                 task.cancel()
             await asyncio.gather(listening, typing, return_exceptions=True)
+            if self.last != b"\n":
+                # What comes next, be it a prompt, is not the guest's.
+                terminal.put(b"\r\n" if self.interactive else b"\n")
 
     async def _listen(self) -> str:
         while True:
@@ -88,22 +93,16 @@ class _Talk:
             self.heard = asyncio.get_running_loop().time()
             if message.type is WSMsgType.BINARY:
                 terminal.put(message.data)
-                if self._is_said(message.data):
+                self.last = message.data[-1:] or self.last
+                if self.ear.hears(message.data):
                     return ""
             elif message.type is not WSMsgType.TEXT:
                 return (message.type is WSMsgType.CLOSE and message.extra) or BROKEN_OFF
 
-    def _is_said(self, chunk: bytes) -> bool:
-        wanted = self.ending.until
-        if not wanted:
-            return False
-        seen = self.tail + chunk
-        self.tail = seen[-len(wanted) :]
-        return wanted in seen
-
     async def _type(self) -> None:
         with contextlib.suppress(ConnectionError):
             async for chunk in terminal.typed(self.interactive):
+                self.ear.type(chunk)
                 await self.socket.send_bytes(chunk)
 
     async def _hear_out(self, listening: "asyncio.Task[str]") -> None:
