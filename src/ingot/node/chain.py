@@ -23,6 +23,7 @@ from ingot.disks.target import Options, bus_of, device_names, render
 from ingot.host.descriptor import Descriptor
 from ingot.host.tasks import together
 from ingot.kube.client import Client
+from ingot.node.growth import grown
 from ingot.node.pools import Pools
 from ingot.node.record import Record
 from ingot.node.secrets import Kind as SecretKind
@@ -143,6 +144,7 @@ class Chains:
             # First the look, which proves that we are let in: nobody holds what he could not open.
             size = await inspect.probe(name, source, record.directory)
             await self._claims.claim(instance, name, source.identities, wanted(volume, disk))
+            size = await grown(instance, volume, disk, source, size)
         await self._tell_secret(record, name, source)
         mode = copy_mode(volume)
         if mode == "none":
