@@ -105,6 +105,30 @@ async def test_waiting_for_a_start_ends_when_the_guest_runs(world: World) -> Non
     assert (code, "slow runs on node here" in err) == (0, True)
 
 
+async def test_waiting_for_a_restart_ends_when_the_next_guest_runs(world: World) -> None:
+    await world.machine("again", runStrategy="Always")
+    await world.instance("again", "Running")
+    waiting = asyncio.create_task(vm(world, "restart", "again", "--wait", "--timeout", "20s"))
+    while not await world.requests("again"):  # noqa: ASYNC110  # the command has to come so far
+        await asyncio.sleep(0.02)
+    await world.client.delete(INSTANCES, "again", "lab")
+    await world.instance("again", "Running")
+    code, out, err = await waiting
+    assert (code, out) == (0, "again is being restarted\n")
+    assert "again runs on node here" in err
+
+
+async def test_removing_waits_for_the_guest(world: World) -> None:
+    await world.instance("ends", "Running")
+    held = {"metadata": {"finalizers": ["example.com/guest"]}}
+    await world.client.patch(INSTANCES, "ends", held, "lab")
+    code, _, err = await vm(world, "rm", "ends", "--timeout", "1s")
+    assert code == 1
+    assert "waiting for end of ends: the guest is shutting down\n" in err
+    assert "ends: no end after 1 s; last seen: the guest is shutting down" in err
+    await world.client.patch(INSTANCES, "ends", {"metadata": {"finalizers": None}}, "lab")
+
+
 async def test_a_start_that_fails_is_told(world: World) -> None:
     await world.machine("bad", runStrategy="Halted")
     waiting = asyncio.create_task(vm(world, "start", "bad", "--wait", "--timeout", "20s"))

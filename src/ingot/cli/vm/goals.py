@@ -1,7 +1,8 @@
 """What is waited for of machines: that they run, and that nothing of them is left."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from ingot.api.resources import INSTANCES, PODS
 from ingot.cli.goal import Deleted, Goal
 from ingot.cli.vm.state import instance_state
 from ingot.cli.waiting import Deadline, NotMetError, Progress, wait_for
-from ingot.kube.objects import is_true
+from ingot.kube.objects import is_deleting, is_true
 
 if TYPE_CHECKING:
     from ingot.api.resource import Resource
@@ -25,18 +26,40 @@ SAID_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """An instance runs, or has ended: more will not come of it."""
+    """An instance runs, or has ended: more will not come of it. `former` is the uid of one that does not count."""
 
+    former: str = ""
     needs_object: bool = False
 
     def met(self, obj: Object | None) -> bool:
-        return obj is not None and (phase.phase_of(obj) == phase.RUNNING or phase.is_final(obj))
+        if obj is None or uid_of(obj) == self.former:
+            return False
+        return phase.phase_of(obj) == phase.RUNNING or phase.is_final(obj)
 
     def seen(self, obj: Object | None) -> str:
+        if obj and uid_of(obj) == self.former:
+            return Gone().seen(obj)
         return instance_state(obj) if obj else "no instance has been made of it yet"
 
     def __str__(self) -> str:
         return "start"
+
+
+@dataclass(frozen=True, slots=True)
+class Gone(Deleted):
+    """The instance, launcher or machine with this uid is gone."""
+
+    def seen(self, obj: Object | None) -> str:
+        if obj is None:
+            return "it is gone"
+        if not is_deleting(obj):
+            return "it has yet to be told"
+        if "domain" not in obj["spec"]:
+            return "its pod ends" if "containers" in obj["spec"] else "what is left of it goes"
+        return "its disks are released" if phase.is_final(obj) else "the guest is shutting down"
+
+    def __str__(self) -> str:
+        return "end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +89,17 @@ async def until_paused(session: "Session", names: Sequence[str], *, paused: bool
     return code
 
 
-async def until_running(session: "Session", names: Sequence[str], seconds: float) -> int:
-    """Waits until each machine runs. The exit code: 1 when one does not in time, or has ended at once."""
+async def until_running(
+    session: "Session", names: Sequence[str], seconds: float, former: Mapping[str, str] = MappingProxyType({})
+) -> int:
+    """Waits until each machine runs. The exit code: 1 when one does not in time, or has ended at once.
+
+    `former` has the uids of instances that are on their way out, by the names of their machines.
+    """
     deadline, code = Deadline(seconds), 0
     async with Progress(deadline) as progress:
         for name in names:
-            found = await _met(session, INSTANCES, name, Runs(), deadline, progress)
+            found = await _met(session, INSTANCES, name, Runs(former.get(name, "")), deadline, progress)
             if found is None:
                 code = _advise(name)
             elif phase.phase_of(found) == phase.RUNNING:
@@ -82,13 +110,17 @@ async def until_running(session: "Session", names: Sequence[str], seconds: float
     return code
 
 
+async def present(session: "Session", names: Sequence[str]) -> dict[str, str]:
+    """The uids of the instances that there are now, by the names of their machines."""
+    return {name: uid_of(each) for name in names for each in await _instances(session, name)}
+
+
 async def until_gone(session: "Session", names: Sequence[str], seconds: float) -> int:
     """Waits until no instance of the machines is left, nor a launcher of it."""
     deadline, code = Deadline(seconds), 0
     async with Progress(deadline) as progress:
         for name in names:
-            page = await session.client.list(INSTANCES, session.namespace, field_selector=f"metadata.name={name}")
-            for instance in page["items"]:
+            for instance in await _instances(session, name):
                 if not await gone(session, instance, deadline, progress):
                     code = _advise(name)
     return code
@@ -103,14 +135,18 @@ async def gone(session: "Session", instance: Object, deadline: Deadline, progres
         *((PODS, launcher, uid_of(pod)) for pod in pods["items"]),
     ):
         try:
-            await wait_for(
-                session, resource, name, session.namespace, Deleted(uid), deadline, progress, f"{resource.kind} {name}"
-            )
+            who = name_of(instance)
+            await wait_for(session, resource, name, session.namespace, Gone(uid), deadline, progress, who)
         except NotMetError as error:
             progress.clear()
             click.echo(f"Error: {error}", err=True)
             return False
     return True
+
+
+async def _instances(session: "Session", name: str) -> list[Object]:
+    page = await session.client.list(INSTANCES, session.namespace, field_selector=f"metadata.name={name}")
+    return list(page["items"])
 
 
 async def _met(

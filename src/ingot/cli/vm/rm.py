@@ -72,8 +72,7 @@ async def _delete(session: "Session", found: "Found", force: bool) -> None:
 async def _wait(session: "Session", found: "Found", deadline: "Deadline", progress: "Progress") -> bool:
     from ingot.api.object import uid_of
     from ingot.api.resources import MACHINES
-    from ingot.cli.goal import Deleted
-    from ingot.cli.vm.goals import gone
+    from ingot.cli.vm.goals import Gone, gone
     from ingot.cli.waiting import NotMetError, wait_for
 
     if found.instance and not await gone(session, found.instance, deadline, progress):
@@ -81,9 +80,8 @@ async def _wait(session: "Session", found: "Found", deadline: "Deadline", progre
     if found.machine is None:
         return True
     try:
-        goal = Deleted(uid_of(found.machine))
-        word = f"VirtualMachine {found.name}"
-        await wait_for(session, MACHINES, found.name, found.namespace, goal, deadline, progress, word)
+        goal = Gone(uid_of(found.machine))
+        await wait_for(session, MACHINES, found.name, found.namespace, goal, deadline, progress, found.name)
     except NotMetError as error:
         progress.clear()
         click.echo(f"Error: {error}\n`ingot vm describe {found.name}` says more.", err=True)
