@@ -29,7 +29,7 @@ class Objects:
 
 
 def place(directory: Path) -> Place:
-    return Place("default", "node-1", POD, directory / "kubelet", directory / "private")
+    return Place("default", "node-1", POD, directory / "kubelet", directory / "ingot/node/machines" / POD)
 
 
 def secret(name: str, namespace: str = "default", **data: bytes) -> dict[str, Any]:

@@ -86,3 +86,24 @@ async def test_a_qcow2_must_be_converted(tmp_path: Path) -> None:
     fault = await refused(tmp_path, tmp_path / "a.img")
     assert fault.reason == "BadImage"
     assert "qemu-img convert -f qcow2 -O raw" in fault.message
+
+
+@pytest.mark.parametrize("path", ["ingot/pki/admin.pem", "ingot/node/machines/other/a.img", "kubelet/pods/other/a"])
+async def test_what_is_the_nodes_own_is_nobodys_disk(tmp_path: Path, path: str) -> None:
+    secret = tmp_path / path
+    secret.parent.mkdir(parents=True)
+    secret.write_bytes(bytes(4096))
+    (tmp_path / "link").symlink_to(secret)
+    for way in (secret, tmp_path / "link", tmp_path / "other/.." / path):
+        fault = await refused(tmp_path, way)
+        assert (fault.reason, fault.retry) == ("InvalidVolume", None)
+        assert (
+            f"{way} is in {tmp_path / path.split('/')[0]}, where node 'node-1' keeps what is its own" in fault.message
+        )
+    await refused(tmp_path, secret.parent / "new", type="DiskOrCreate", capacity="1Mi")
+    assert not (secret.parent / "new").exists()
+
+
+async def test_links_in_a_circle_are_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "cannot be opened" in (await refused(tmp_path, tmp_path / "loop/a.img")).message

@@ -23,17 +23,29 @@ async def resolve(volume: Object, _vmi: Object, place: Place, _client: Client) -
     path = Path(spec["path"])
     if not path.is_absolute():
         raise final(name, "InvalidVolume", f"hostDisk.path {spec['path']!r} must be absolute, such as /disks/one.img")
-    return await patiently(name, str(path), lambda: _find(name, path, spec, place.node))
+    return await patiently(name, str(path), lambda: _find(name, path, spec, place))
 
 
-def _find(name: str, path: Path, spec: Object, node: str) -> File:
+def _find(name: str, path: Path, spec: Object, place: Place) -> File:
+    node = place.node
+    _refuse_ours(name, path, Path(os.path.realpath(path)), place)
     if spec["type"] == "DiskOrCreate":
         _make_missing(name, path, spec.get("capacity"))
     missing = f"hostDisk.path {path} does not exist on node {node!r}: put a raw image there, or use type DiskOrCreate"
     opened = open_raw(name, path, f"hostDisk.path {path} on node {node!r}", missing)
+    # Again, for what it leads to may have changed since.
+    _refuse_ours(name, path, opened.path.readlink(), place)
     identities = identity.file(node, opened)
     shared = {f"file:shared:{path}"} if spec.get("shared") else set()
     return File(opened.path.readlink(), identities=identities | shared, opened=opened)
+
+
+def _refuse_ours(name: str, path: Path, real: Path, place: Place) -> None:
+    """Keys, tokens and the volumes and disks of others are nobody's host disk, whatever the user may."""
+    for ours in (place.own, place.kubelet):
+        if real.is_relative_to(ours.resolve()):
+            message = f"hostDisk.path {path} is in {ours}, where node {place.node!r} keeps what is its own: use a claim"
+            raise final(name, "InvalidVolume", f"{message}, or another directory")
 
 
 def _make_missing(name: str, path: Path, capacity: str | int | None) -> None:

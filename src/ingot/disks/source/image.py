@@ -58,10 +58,13 @@ def _unusable(volume: str, subject: str, what: str) -> DiskFault:
 
 
 def _why_not_opened(path: Path, directory: int | None, error: OSError) -> str:
-    mode = os.stat(path, dir_fd=directory, follow_symlinks=False).st_mode
-    if stat.S_ISREG(mode):
-        return f"cannot be opened: {error.strerror}"
-    return f"is {_kind(mode)}, not a file: put the image itself there"
+    cannot = f"cannot be opened: {error.strerror}"
+    try:
+        mode = os.stat(path, dir_fd=directory, follow_symlinks=False).st_mode
+    except OSError:
+        # What stands in the way is above the file.
+        return cannot
+    return cannot if stat.S_ISREG(mode) else f"is {_kind(mode)}, not a file: put the image itself there"
 
 
 def _kind(mode: int) -> str:
