@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.cli.directory import directory_option
+from ingot.cli.table import terminal_width
+from ingot.cli.wrap import hanging
 
 if TYPE_CHECKING:
     from ingot.node.doctor.check import Check
@@ -43,12 +45,13 @@ def doctor(directory: Path, output: str) -> None:
 
 
 def _text(checks: list["Check"]) -> str:
-    """A line for each check; what would mend it is on a line of its own, so that it can be copied."""
-    width = max(len(check.name) for check in checks)
+    """Each check, as wide as the terminal; what would mend it is on lines of its own, so that it can be copied."""
+    width, room = max(len(check.name) for check in checks), terminal_width()
     lines = []
     for check in checks:
         mark = click.style(f"{check.verdict:<4}", fg=_COLOURS[check.verdict])
-        lines.append(f"{mark}  {check.name:<{width}}  {check.found}")
+        first, *rest = hanging(f"{'':<4}  {check.name:<{width}}  ", check.found, room)
+        lines += [mark + first[4:], *rest]
         if check.cure:
-            lines.append(f"{'':<6}{'':<{width}}  → {check.cure}")
+            lines += hanging(f"{'':<6}{'':<{width}}  → ", check.cure, room)
     return "\n".join(lines)

@@ -6,7 +6,8 @@ from typing import Any
 
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.cli.describe import last_seen
-from ingot.cli.table import lines
+from ingot.cli.table import lines, terminal_width
+from ingot.cli.wrap import hanging
 from ingot.standalone.table import age
 
 NONE = "<none>"
@@ -171,5 +172,17 @@ def events_table(events: list[Object]) -> str:
 
 
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
-    """A table below its title. Messages are the point of it: on a terminal they wrap, and are not cut."""
-    return "\n".join([f"{title}:", *(f"  {row}" for row in lines(columns, rows))])
+    """A table below its title. Messages, its last column, are the point of it: on a terminal they wrap."""
+    width, told = terminal_width(), [f"  {row}" for row in lines(columns, rows)]
+    if width is not None and max(map(len, told)) > width:
+        told = _stacked(columns, rows, width)
+    return "\n".join([f"{title}:", *told])
+
+
+def _stacked(columns: list[str], rows: list[list[str]], width: int) -> list[str]:
+    """Each message below its row."""
+    head, *facts = lines(columns[:-1], [row[:-1] for row in rows], width - 2)
+    told = [f"  {head}"]
+    for fact, row in zip(facts, rows, strict=True):
+        told += [f"  {fact}", *(hanging("      ", row[-1], width) if row[-1] else ())]
+    return told

@@ -51,20 +51,37 @@ async def _events(session: "Session", found: "Found") -> list[Object]:
 
 def _portrait(found: "Found", events: list[Object]) -> str:
     from ingot.cli.portrait import conditions_table, events_table
+    from ingot.cli.table import terminal_width
     from ingot.cli.vm.chain import trees
+    from ingot.cli.wrap import hanging
 
     facts = _facts(found)
     width = max(map(len, facts)) + 3
-    sections = [f"{f'{title}:':<{width}}{value}" for title, value in facts.items() if value]
+    told = [(f"{title}:", value) for title, value in facts.items() if value]
+    sections = [row for head, value in told for row in hanging(f"{head:<{width}}", value, terminal_width())]
     sections += ["Disks:", *(f"  {row}" for row in trees(found.spec, found.status.get("volumeStatus") or []))]
-    if conditions := (found.status or found.any.get("status") or {}).get("conditions"):
+    conditions = (found.status or found.any.get("status") or {}).get("conditions") or []
+    if conditions:
         sections.append(conditions_table(conditions))
-    return "\n".join([*sections, events_table(events)])
+    return "\n".join([*sections, events_table(once(events, conditions))])
+
+
+def once(events: list[Object], conditions: list[Object]) -> list[Object]:
+    """The events with each message said once: not again by another of the machine's objects, nor by a condition."""
+    said = {each["message"]: each["type"] for each in conditions if each.get("message")}
+    last: dict[tuple[str, str], Object] = {}
+    for event in events:
+        reason, message = str(event.get("reason", "")), str(event.get("message", ""))
+        known = last.pop((reason, message), None)
+        count = (event.get("count") or 1) + ((known or {}).get("count") or 0)
+        words = f"see condition {said[message]}" if message in said else message
+        last[reason, message] = {**event, "count": count, "message": words}
+    return list(last.values())
 
 
 def _facts(found: "Found") -> dict[str, str]:
     from ingot.cli.portrait import moment
-    from ingot.cli.vm.state import instance_state, machine_word
+    from ingot.cli.vm.state import instance_words, machine_word
     from ingot.control.strategy import strategy_of
 
     domain = found.spec["domain"]
@@ -72,7 +89,7 @@ def _facts(found: "Found") -> dict[str, str]:
     cpus = cpu.get("sockets", 1) * cpu.get("cores", 1) * cpu.get("threads", 1)
     requests = (domain.get("resources") or {}).get("requests") or {}
     state = machine_word(found.machine, found.instance)
-    detail = instance_state(found.instance) if found.instance else ""
+    detail = instance_words(found.instance) if found.instance else ""
     addresses = [each["ipAddress"] for each in found.status.get("interfaces") or [] if each.get("ipAddress")]
     return {
         "Name": found.name,
