@@ -9,6 +9,7 @@ from ingot.api.object import Object
 from ingot.api.resources import PODS
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
+from ingot_up import processes_with
 
 NODE = "here"
 
@@ -79,15 +80,6 @@ def log_of(kubelet: Path, pod: Object, container: str = "main", attempt: str = "
 
 
 def processes_of(kubelet: Path) -> list[int]:
-    """The processes of this machine that have the directory in their command line."""
-    found = []
-    for place in Path("/proc").iterdir():
-        if place.name.isdecimal():
-            try:
-                command = (place / "cmdline").read_bytes()
-            except OSError:
-                continue
-            # `ingot machine` itself names the directory above it.
-            if f"{kubelet}/".encode() in command:
-                found.append(int(place.name))
-    return found
+    """The processes of this machine that have something below the directory in their command line."""
+    # `ingot machine` itself names the directory above it.
+    return list(processes_with(f"{kubelet}/"))

@@ -18,7 +18,7 @@ from ingot.host.process import Process
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot.standalone.volumes.words import LOCAL_CLASS
-from ingot_up import IngotUp
+from ingot_up import IngotUp, WholeMachine
 from kube.server import INGOT
 from machine.machine_support import a_claim
 from machine.pod_support import a_bound_pod, a_container, gone, reached
@@ -28,7 +28,7 @@ NODE = "lab"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IngotUp]:
-    with IngotUp(tmp_path_factory.mktemp("up") / "d", ["--node-name", NODE]) as server:
+    with WholeMachine(tmp_path_factory.mktemp("up") / "d", ["--node-name", NODE]) as server:
         yield server
 
 
@@ -115,7 +115,7 @@ async def test_a_pod_finds_its_node_and_its_claim_a_volume(whole: IngotUp, mode:
 
 
 async def test_children_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
-    server = IngotUp(tmp_path / "d", ["--node-name", NODE])
+    server = WholeMachine(tmp_path / "d", ["--node-name", NODE])
     with server:
         pid = await machine_running(server)
         child = Process.of(pid)
