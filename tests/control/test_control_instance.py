@@ -6,7 +6,7 @@ from control.world import World, instance
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER, NODE_NAME, launcher_name
 from ingot.api.object import Object, name_of, uid_of
-from ingot.api.resources import EVENTS, INSTANCES, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS
+from ingot.api.resources import EVENTS, INSTANCES, NODES, PODS, SERVICE_ACCOUNTS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.kube.objects import condition, has_finalizer
 
 DISK = {"name": "root", "persistentVolumeClaim": {"claimName": "disk"}}
@@ -131,13 +131,12 @@ async def test_a_source_that_is_not_delivered_is_named(world: World, source: Obj
 
 
 async def test_a_pod_that_the_server_refuses_is_told_and_tried_again(world: World) -> None:
-    taken = await world.create(INSTANCES, instance("it", tolerations=[{"operator": "Exists", "value": "x"}]))
+    await world.create(INSTANCES, instance("it", serviceAccountName="late"))
     told = await world.refused("it", "FailedCreate")
-    assert "spec.tolerations[0]" in told["message"]
+    assert 'serviceaccount "late" not found' in told["message"]
     assert "tried again in 10 s" in told["message"]
     await world.heard("it", "FailedCreate")
-    good = {"spec": {"tolerations": [{"operator": "Exists"}]}}
-    await world.change(INSTANCES, taken["metadata"]["name"], good)
+    await world.create(SERVICE_ACCOUNTS, {"metadata": {"name": "late"}})
     await world.pod_of("it")
 
 

@@ -28,7 +28,7 @@ def network(uri, **more):
         ({"lun": {"bus": "scsi", "reservation": True}}, ISCSI),
         ({"lun": {}}, {"dataVolume": {"name": "d"}}),
         ({"lun": {}}, network("iscsi://h/iqn.2017-01.io:x/1")),
-        ({"disk": {"bus": "virtio", "pciAddress": "0000:81:1f.7"}, "dedicatedIOThread": True}, CLAIM),
+        ({"disk": {"bus": "virtio", "pciAddress": "0000:81:00.7"}, "dedicatedIOThread": True}, CLAIM),
         ({"disk": {"bus": "scsi", "rotationRate": 7200}}, CLAIM),
         ({"disk": {"bus": "sata"}}, {**WEB, "copy": {"mode": "copy-on-read"}}),
         ({"disk": {"bus": "scsi", "readonly": True}}, CLAIM),
@@ -59,7 +59,9 @@ def test_disks_that_can_be_had(disk, volume):
             "disk.pciAddress",
             "only possible with bus type virtio",
         ),
-        ({"disk": {"pciAddress": "0000:81:01.8"}}, "disk.pciAddress", "is malformed"),
+        ({"disk": {"pciAddress": "0000:81:00.8"}}, "disk.pciAddress", "is malformed"),
+        ({"disk": {"pciAddress": "0000:81:01.0"}}, "disk.pciAddress", "it looks like 0000:03:00.0"),
+        ({"disk": {"pciAddress": "0000:00:00.0"}}, "disk.pciAddress", "bus 00, slot 01 to 1f"),
         (
             {"disk": {"bus": "scsi"}, "dedicatedIOThread": True},
             "dedicatedIOThread",
@@ -130,6 +132,10 @@ def test_disks_that_their_volumes_do_not_allow(disk, volume, field, said):
         (network("https://h/x", readOnly=False), "networkVolume.readOnly", "only read from"),
         ({"ephemeral": CLAIM, "copy": {"mode": "clone"}}, "copy.mode", "for clone name the claim"),
         ({"emptyDisk": {"capacity": "0"}}, "emptyDisk.capacity", "must be greater than 0"),
+        ({"emptyDisk": {"capacity": "10E"}}, "emptyDisk.capacity", "less than 8Ei"),
+        (network("nbd://h/x", secretRef={"name": "s"}), "networkVolume.secretRef", "use nbds"),
+        (network("http://h/x", certConfigMap={"name": "s"}), "networkVolume.certConfigMap", "use https"),
+        ({"nbd": {"host": "h", "secretRef": {"name": "s"}}}, "nbd.secretRef", "set tls"),
         ({"hostDisk": {"path": "a/b", "type": "Disk"}}, "hostDisk.path", "absolute"),
         ({"hostDisk": {"path": "/a", "type": "Disk", "capacity": "1Gi"}}, "hostDisk.capacity", "'DiskOrCreate'"),
         ({"hostDisk": {"path": "/a", "type": "DiskOrCreate", "capacity": 0}}, "hostDisk.capacity", "greater than 0"),
@@ -190,3 +196,23 @@ def test_faults_of_a_template_have_its_path():
     template = asked({"cdrom": {"bus": "virtio"}})["spec"]
     said = refusal(made("VirtualMachine", {"running": False, "template": {"spec": template}}))
     assert said.startswith("spec.template.spec.domain.devices.disks[0].cdrom.bus")
+
+
+@pytest.mark.parametrize(
+    ("source", "field"),
+    [
+        ({"ephemeral": {}}, "ephemeral.persistentVolumeClaim"),
+        ({"hostDisk": {"path": "/a", "type": "DiskOrCreate"}}, "hostDisk.capacity"),
+    ],
+)
+def test_sources_are_whole(source, field):
+    assert f"spec.volumes[0].{field}: Required value" in refusal(instance({"name": "v", **source}))
+
+
+@pytest.mark.parametrize(
+    "source", [{"serviceAccount": {"serviceAccountName": "a"}}, {"memoryDump": {"claimName": "c"}}]
+)
+def test_some_volumes_are_there_once_at_most(source):
+    said = refusal(instance({"name": "a", **source}, {"name": "b", **source}))
+    assert f"spec.volumes[1].{next(iter(source))}: Invalid value" in said
+    assert "must have max one" in said

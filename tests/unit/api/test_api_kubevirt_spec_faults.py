@@ -263,3 +263,26 @@ def test_a_data_volume_template_is_used():
     said = refusal(made("VirtualMachine", machine))
     assert "spec.dataVolumeTemplates[0]: Invalid value" in said
     assert "must be referenced in the VMI template's 'volumes' list" in said
+
+
+@pytest.mark.parametrize(
+    ("pod", "field"),
+    [
+        ({"vmNetworkCIDR": "10.0.2.0/33"}, "vmNetworkCIDR"),
+        ({"vmNetworkCIDR": "fd10::/64"}, "vmNetworkCIDR"),
+        ({"vmNetworkCIDR": "10.0.2.0/30"}, "vmNetworkCIDR"),
+        ({"vmIPv6NetworkCIDR": "10.0.2.0/24"}, "vmIPv6NetworkCIDR"),
+    ],
+)
+def test_a_network_has_addresses(pod, field):
+    cards = {"interfaces": [{"name": "n", "masquerade": {}}]}
+    assert f"spec.networks[0].pod.{field}: Invalid value" in refusal(
+        asked(devices=cards, networks=[{"name": "n", "pod": pod}])
+    )
+
+
+def test_a_card_has_a_place_that_is_there():
+    cards = {"interfaces": [{"name": "n", "masquerade": {}, "pciAddress": "0000:05:02.0"}]}
+    assert "spec.domain.devices.interfaces[0].pciAddress: Invalid value" in refusal(
+        asked(devices=cards, networks=[POD])
+    )

@@ -67,6 +67,10 @@ def test_addresses(uri, expected):
         ("rbd://mon/pool/", "a pool and an image"),
         ("gluster://host/volume", "a volume and a file"),
         ("gluster://host//file", "a volume and a file"),
+        ("nbd://host/a%00b", "control characters"),
+        ("nbd://host/a%0Ab", "control characters"),
+        ("rbd://mon/pool/a%7F", "control characters"),
+        ("gluster://host/volume/a%1b", "control characters"),
     ],
 )
 def test_refusals_say_what_is_accepted(uri, why):

@@ -8,7 +8,7 @@ from ingot.api.kubevirt.features import FeatureState
 from ingot.api.machinery import UNSET, Field, Int32, Label, Opt, Rule, Shape
 
 Bus = Annotated[Opt[Literal["virtio", "sata", "scsi", "usb"]], Field("The bus that the device is on.")]
-PciAddress = Annotated[Opt[str], Field("The device's PCI address in the guest, such as 0000:81:01.10.")]
+PciAddress = Annotated[Opt[str], Field("The device's PCI address in the guest, such as 0000:03:00.0.")]
 BootOrder = Annotated[
     Opt[int], Field("Its place among the boot devices; lower ones come first, and none is the same.", minimum=1)
 ]

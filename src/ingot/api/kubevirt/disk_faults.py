@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from ingot.api.kubevirt.causes import invalid
+from ingot.api.kubevirt.platform_faults import pci_faults
 from ingot.api.kubevirt.traits import bus_of, copy_mode, format_of, is_read_only, kind_of, takes_lun
 from ingot.api.object import Object
 from ingot.api.status import Cause
 
 _SERIAL = re.compile(r"[A-Za-z0-9_.+-]*")
-_PCI = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]")
 # QEMU's.
 _MOST_BLOCK = 2 << 20
 
@@ -37,9 +37,7 @@ def _buses(disk: Object, _volume: Object, path: str) -> Iterator[Cause]:
         if bus != "virtio":
             why = f"disk {disk['name']} - setting a PCI address is only possible with bus type virtio"
             yield invalid(f"{path}.disk.pciAddress", address, why)
-        if not _PCI.fullmatch(address):
-            why = "The PCI address is malformed; it looks like 0000:81:01.0"
-            yield invalid(f"{path}.disk.pciAddress", address, why)
+        yield from pci_faults(f"{path}.disk.pciAddress", address)
     if disk.get("dedicatedIOThread") and bus != "virtio":
         why = f"IOThreads are not supported for disks on a {bus} bus; use virtio"
         yield invalid(f"{path}.dedicatedIOThread", "true", why)

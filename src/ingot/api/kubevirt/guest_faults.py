@@ -17,7 +17,7 @@ def guest_faults(spec: Object, path: str) -> Iterator[Cause]:
     """The faults of probes and credentials in an instance's spec that is found at `path`."""
     for key in ("readinessProbe", "livenessProbe"):
         if key in spec:
-            yield from _probe(spec[key], f"{path}.{key}", bool(spec.get("networks")))
+            yield from _probe(spec[key], f"{path}.{key}", _has_network(spec))
     if spec.get("startStrategy") == "Paused" and "livenessProbe" in spec:
         why = (
             "either startStrategy: Paused or livenessProbe should be provided. "
@@ -27,6 +27,11 @@ def guest_faults(spec: Object, path: str) -> Iterator[Cause]:
     volumes = spec.get("volumes") or []
     for index, credential in enumerate(spec.get("accessCredentials") or ()):
         yield from _credential(credential, volumes, f"{path}.accessCredentials[{index}]")
+
+
+def _has_network(spec: Object) -> bool:
+    """Whether there is a network, or will be once the machine is made."""
+    return bool(spec.get("networks")) or spec["domain"]["devices"].get("autoattachPodInterface") is not False
 
 
 def _probe(probe: Object, path: str, has_network: bool) -> Iterator[Cause]:

@@ -1,11 +1,15 @@
 """Network cards and networks that do not fit each other, or say nothing or too much of what they are."""
 
+import ipaddress
 from collections.abc import Iterator
 
 from ingot.api.kubevirt.causes import invalid, required
+from ingot.api.kubevirt.platform_faults import pci_faults
 from ingot.api.object import Object
 from ingot.api.status import Cause
 
+# QEMU's: its guests get the sixteenth address.
+_LEAST_ADDRESSES = 32
 _TYPES = ("pod", "multus")
 _BINDINGS = ("bridge", "masquerade", "sriov", "slirp", "macvtap", "passt", "passtBinding", "binding")
 
@@ -17,7 +21,10 @@ def network_faults(spec: Object, path: str) -> Iterator[Cause]:
     yield from _matched(networks, interfaces, path)
     yield from _types(networks, f"{path}.networks")
     for index, interface in enumerate(interfaces):
-        yield from _bindings(interface, f"{path}.domain.devices.interfaces[{index}]")
+        field = f"{path}.domain.devices.interfaces[{index}]"
+        yield from _bindings(interface, field)
+        if "pciAddress" in interface:
+            yield from pci_faults(f"{field}.pciAddress", interface["pciAddress"])
 
 
 def _matched(networks: list[Object], interfaces: list[Object], path: str) -> Iterator[Cause]:
@@ -45,6 +52,25 @@ def _types(networks: list[Object], path: str) -> Iterator[Cause]:
             yield invalid(field, network["name"], f"there is only one pod network, and {first} is it")
         if "pod" in network:
             first = first or field
+            yield from _ranges(network["pod"], f"{field}.pod")
+
+
+def _ranges(pod: Object, path: str) -> Iterator[Cause]:
+    for key, version, example in (("vmNetworkCIDR", 4, "10.0.2.0/24"), ("vmIPv6NetworkCIDR", 6, "fd10:0:2::/64")):
+        given = pod.get(key)
+        if given and not _is_range(given, version):
+            yield invalid(
+                f"{path}.{key}", given, f"must be addresses of IPv{version} with room for guests, as {example}"
+            )
+
+
+def _is_range(given: str, version: int) -> bool:
+    try:
+        network = ipaddress.ip_network(given, strict=False)
+    except ValueError:
+        return False
+    # The router, the server of names and the guest are in it.
+    return network.version == version and network.num_addresses >= _LEAST_ADDRESSES
 
 
 def _bindings(interface: Object, path: str) -> Iterator[Cause]:

@@ -15,6 +15,8 @@ _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _SERIAL = re.compile(r"[A-Za-z0-9_.+-]*")
 _MOST_SERIAL = 256
 _ARCHITECTURES = ("amd64", "arm64", "s390x")
+# Of q35: bus 0 has slots for devices, but for the first; each other bus is a port, and has one slot.
+_PCI = re.compile(r"0000:(00:(?!00)[01][0-9a-fA-F]|(?!00)[0-9a-fA-F]{2}:00)\.[0-7]")
 _VIDEO = ("bochs", "cirrus", "none", "qxl", "ramfb", "vga", "virtio")
 
 
@@ -30,6 +32,16 @@ def platform_faults(spec: Object, path: str) -> Iterator[Cause]:
     video = (domain["devices"].get("video") or {}).get("type")
     if video is not None and video not in _VIDEO:
         yield not_supported(f"{path}.domain.devices.video.type", video, _VIDEO)
+
+
+def pci_faults(field: str, address: str) -> Iterator[Cause]:
+    """A device's place in the guest."""
+    if not _PCI.fullmatch(address):
+        why = (
+            "The PCI address is malformed or not there; it looks like 0000:03:00.0 (bus 01 to ff, slot 00) or "
+            "0000:00:0a.0 (bus 00, slot 01 to 1f)"
+        )
+        yield invalid(field, address, why)
 
 
 def _machine(spec: Object, path: str) -> Iterator[Cause]:
