@@ -70,12 +70,13 @@ class WholeMachine(IngotUp):
 
 
 def processes_with(text: str) -> dict[int, str]:
-    """The processes of this machine that have the text in their command lines, by their numbers; not ourselves."""
+    """The processes of this machine, but ourselves, that have the text in their command lines or directories."""
     found = {}
     for place in Path("/proc").iterdir():
         if place.name.isdecimal() and int(place.name) != os.getpid():
             with contextlib.suppress(OSError):
                 command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                if text in command:
+                # libvirtd works in its directory, and names none.
+                if text in command or text in str((place / "cwd").readlink()):
                     found[int(place.name)] = command.strip()
     return found
