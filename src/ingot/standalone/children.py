@@ -152,8 +152,14 @@ def state_of(directory: Path, name: str) -> State | None:
     except (FileNotFoundError, ValueError, TypeError):
         return None
     if state.state == "Running" and not Process(state.pid, state.born).alive:
-        return State("Restarting", 0, 0, state.since, state.restarts, "it has just ended")
+        return State("Restarting", 0, 0, time.time(), state.restarts, "it has just ended")
     return state
+
+
+def down_seconds(directory: Path, name: str) -> float:
+    """For how long a child that should run has not; 0 for one that runs, or that nobody keeps running."""
+    state = state_of(directory, name)
+    return 0.0 if state is None or state.state == "Running" else max(0.0, time.time() - state.since)
 
 
 def die_with_parent() -> None:

@@ -15,7 +15,9 @@ from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock, micro_timestamp, timestamp
 from ingot.kube.objects import condition, copy_of
 from ingot.kube.transport import ConnectionFailed
+from ingot.standalone.children import down_seconds
 from ingot.standalone.pods.downward import ADDRESS
+from ingot.standalone.pods.withdrawal import withdraw
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,10 @@ RENEW_SECONDS = 10.0
 RETRY_SECONDS = 1.0
 STATUS_SECONDS = 300.0
 MOST_PODS = 250
+# The process beside us that runs machines, and for how long it may be missing before none are sent here. An agent
+# that was killed is back sooner.
+AGENT = "agent"
+DOWN_SECONDS = 3.0
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -44,13 +50,14 @@ class Node:
         while True:
             pause = RENEW_SECONDS
             try:
-                await self._beat()
+                await self.beat()
             except (ApiError, ConnectionFailed) as error:
                 pause = RETRY_SECONDS
                 log.warning("node %s: %s; again in %g s", self._name, error, pause)
             await self._clock.sleep(pause)
 
-    async def _beat(self) -> None:
+    async def beat(self) -> None:
+        """Tells it once. Raises ApiError and ConnectionFailed."""
         status = describe(self._directory)
         if status != self._written or self._clock.monotonic() >= self._due:
             await self._write(status)
@@ -63,6 +70,8 @@ class Node:
                 raise
             # There was none yet, or it went with its Node.
             await self._create_lease(await self._write(status))
+        if down_seconds(self._directory, AGENT) >= DOWN_SECONDS and await withdraw(self._client, self._name):
+            log.warning("node %s: its agent does not run; no machines are sent here until it does", self._name)
 
     async def _write(self, status: Object) -> Object:
         """Registers the node, or brings it up to date; the node."""
