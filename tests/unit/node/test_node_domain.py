@@ -107,6 +107,17 @@ def test_efi_without_secure_boot_is_asked_for_as_such() -> None:
         ({}, {"gpus": [{"name": "g"}]}, "spec.domain.devices.gpus"),
         ({}, {"tpm": {}}, "spec.domain.devices.tpm"),
         ({}, {"interfaces": [{"name": "a", "bridge": {}}]}, "spec.domain.devices.interfaces[0]"),
+        ({}, {"clientPassthrough": {}}, "spec.domain.devices.clientPassthrough"),
+        ({}, {"disks": [{"name": "a"}, {"name": "b", "tag": "t"}]}, "spec.domain.devices.disks[1].tag"),
+        ({}, {"watchdog": {"name": "w", "diag288": {}}}, "spec.domain.devices.watchdog.diag288"),
+        ({"ioThreadsPolicy": "auto"}, {}, "spec.domain.ioThreadsPolicy"),
+        ({"memory": {"guest": "1Gi", "maxGuest": "2Gi"}}, {}, "spec.domain.memory.maxGuest"),
+        ({"cpu": {"sockets": 1, "maxSockets": 4}}, {}, "spec.domain.cpu.maxSockets"),
+        (
+            {"firmware": {"bootloader": {"efi": {"persistent": True}}}},
+            {},
+            "spec.domain.firmware.bootloader.efi.persistent",
+        ),
     ],
 )
 def test_what_a_node_cannot_do_is_told_by_its_field(
@@ -115,6 +126,73 @@ def test_what_a_node_cannot_do_is_told_by_its_field(
     assert [each.partition(":")[0] for each in unsupported(instance(domain, devices)["spec"])] == [field]
 
 
+@pytest.mark.parametrize(
+    ("part", "field"),
+    [
+        ({"readinessProbe": {"guestAgentPing": {}}}, "spec.readinessProbe"),
+        ({"accessCredentials": [{"userPassword": {}}]}, "spec.accessCredentials[0].userPassword"),
+        ({"utilityVolumes": [{"name": "u", "claimName": "c"}]}, "spec.utilityVolumes"),
+        ({"networks": [{"name": "n", "multus": {"networkName": "x"}}]}, "spec.networks[0].multus"),
+    ],
+)
+def test_what_is_asked_for_beside_the_domain_is_told_too(part: dict[str, Any], field: str) -> None:
+    assert [each.partition(":")[0] for each in unsupported(instance(**part)["spec"])] == [field]
+
+
+def card(**options: Any) -> dict[str, Any]:
+    return {"interfaces": [{"name": "n", "masquerade": {}, **options}]}
+
+
+def test_a_card_has_its_place_its_number_and_the_addresses_of_its_network() -> None:
+    pod = {"vmNetworkCIDR": "10.9.0.1/16", "vmIPv6NetworkCIDR": "fd10:0:2::/64"}
+    asked = instance(devices=card(pciAddress="0000:03:00.0", acpiIndex=4), networks=[{"name": "n", "pod": pod}])
+    found = rendered(asked).find("devices/interface")
+    assert [each.attrib for each in found.findall("ip")] == [
+        {"family": "ipv4", "address": "10.9.0.0", "prefix": "16"},
+        {"family": "ipv6", "address": "fd10:0:2::", "prefix": "64"},
+    ]
+    assert found.find("acpi").attrib == {"index": "4"}
+    place = {"type": "pci", "domain": "0x0000", "bus": "0x03", "slot": "0x00", "function": "0x0"}
+    assert found.find("address").attrib == place
+
+
+def test_the_guests_agent_has_a_port_beside_the_console() -> None:
+    channel = rendered(instance()).find("devices/channel")
+    assert channel.find("source").attrib == {"mode": "bind", "path": str(CONSOLE.with_name("agent"))}
+    assert channel.find("target").attrib == {"type": "virtio", "name": "org.qemu.guest_agent.0"}
+
+
+def test_an_input_device_is_attached_where_none_is_named() -> None:
+    assert rendered(instance(devices={"autoattachInputDevice": True})).find("devices/input").get("type") == "tablet"
+    named = {"autoattachInputDevice": True, "inputs": [{"name": "k", "type": "keyboard"}]}
+    assert [each.get("type") for each in rendered(instance(devices=named)).findall("devices/input")] == ["keyboard"]
+    assert rendered(instance()).find("devices/input") is None
+
+
+def test_old_virtio_is_spoken_by_all_virtio_devices() -> None:
+    disks = [
+        fromstring("<disk><target dev='vda' bus='virtio'/></disk>"),
+        fromstring("<disk><target dev='sda' bus='scsi'/></disk>"),
+    ]
+    asked = {**card(), "rng": {}, "useVirtioTransitional": True}
+    found = rendered(instance(devices=asked), *disks).find("devices")
+    old = "virtio-transitional"
+    assert [each.get("model") for each in found.findall("disk")] == [old, None]
+    assert {found.find(tag).get("model") for tag in ("controller", "rng", "memballoon")} == {old}
+    assert found.find("interface/model").get("type") == old
+
+
+def test_features_have_their_options() -> None:
+    hyperv = {"synictimer": {"direct": {}}, "tlbflush": {"enabled": False}}
+    found = rendered(instance({"features": {"apic": {"endOfInterrupt": True}, "hyperv": hyperv}})).find("features")
+    assert found.find("apic").attrib == {"eoi": "on"}
+    assert found.find("hyperv/stimer/direct").attrib == {"state": "on"}
+    assert found.find("hyperv/tlbflush").attrib == {"state": "off"}
+
+
 def test_an_ordinary_machine_is_supported() -> None:
+    devices = {**card(), "rng": {}, "disks": [{"name": "root", "disk": {}}]}
+    domain = {"memory": {"guest": "1Gi", "maxGuest": "1Gi"}, "ioThreadsPolicy": "shared"}
+    assert unsupported(instance(domain, devices, networks=[{"name": "n", "pod": {}}])["spec"]) == []
     devices = {"interfaces": [{"name": "default", "masquerade": {}}], "rng": {}}
     assert unsupported(instance(devices=devices, networks=[{"name": "default", "pod": {}}])["spec"]) == []

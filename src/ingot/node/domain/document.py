@@ -38,7 +38,7 @@ def domain_uuid(instance: Object) -> str:
 
 
 def domain_xml(instance: Object, host: Host, disks: Sequence[Element], console: Path) -> str:
-    """The domain with these disks, and its first serial port on the socket `console`."""
+    """The domain with these disks, its first serial port on the socket `console`, and its agent's port beside it."""
     spec = instance["spec"]
     asked = spec["domain"]["devices"]
     root = Element("domain", type="kvm" if host.accelerator == "kvm" else "qemu")
@@ -59,10 +59,14 @@ def domain_xml(instance: Object, host: Host, disks: Sequence[Element], console: 
     place = put(root, "devices")
     place.extend(disks)
     devices.add_controllers(place, spec)
-    devices.add_interfaces(place, asked)
+    devices.add_interfaces(place, spec)
     devices.add_console(place, asked, console)
+    # Beside the console's, whose length was checked, and no longer.
+    devices.add_agent(place, console.with_name("agent"))
     devices.add_display(place, asked)
     devices.add_small_devices(place, asked)
+    if asked.get("useVirtioTransitional"):
+        devices.make_transitional(place)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode")
 

@@ -10,8 +10,7 @@ DEFAULT_MACHINE = "q35"
 # A string of the firmware's tables that names the instance: QEMU has it in its arguments, so that its process is
 # told from all others, of this Ingot and of any other on the machine.
 INSTANCE_MARK = "ingot-instance:"
-# Features of <features> that are there or not, by their names in the API and in libvirt.
-_SWITCHES = ("acpi", "apic")
+# Features of Hyper-V that are there or not, by their names in the API and in libvirt.
 _HYPERV = {
     "relaxed": "relaxed",
     "vapic": "vapic",
@@ -82,9 +81,11 @@ def _add_system_information(root: Element, domain: Object, uid: str) -> None:
 def add_features(root: Element, spec: Object) -> None:
     asked = spec["domain"].get("features") or {}
     features = put(root, "features")
-    for name in _SWITCHES:
-        if _enabled(asked.get(name, {})):
-            put(features, name)
+    if _enabled(asked.get("acpi", {})):
+        put(features, "acpi")
+    if _enabled(apic := asked.get("apic") or {}):
+        eoi = apic.get("endOfInterrupt")
+        put(features, "apic", **({} if eoi is None else {"eoi": on_off(eoi)}))
     loader = (spec["domain"].get("firmware") or {}).get("bootloader") or {}
     secure = "efi" in loader and (loader["efi"] or {}).get("secureBoot", True)
     if secure or "smm" in asked:
@@ -113,9 +114,12 @@ def _add_hyperv(features: Element, asked: Object) -> None:
     if "vendorid" in wanted:
         vendor = (wanted["vendorid"] or {}).get("vendorid", "")
         put(hyperv, "vendor_id", state=on_off(_enabled(wanted["vendorid"])), value=vendor)
-    for key in ("synictimer", "tlbflush"):
-        if key in wanted:
-            put(hyperv, "stimer" if key == "synictimer" else key, state=on_off(_enabled(wanted[key])))
+    if "tlbflush" in wanted:
+        put(hyperv, "tlbflush", state=on_off(_enabled(wanted["tlbflush"])))
+    if "synictimer" in wanted:
+        timer = put(hyperv, "stimer", state=on_off(_enabled(wanted["synictimer"])))
+        if "direct" in (wanted["synictimer"] or {}):
+            put(timer, "direct", state=on_off(_enabled(wanted["synictimer"]["direct"])))
 
 
 def _enabled(state: Object | None) -> bool:

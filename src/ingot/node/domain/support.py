@@ -1,50 +1,97 @@
 """What a spec may ask for and this node does not do: told, and never left out in silence."""
 
 from collections.abc import Iterator
+from typing import Any
 
+from ingot.api.kubevirt import sizes
 from ingot.api.object import Object
+from ingot.api.quantity import whole
 
-_DEVICES = ("filesystems", "gpus", "hostDevices", "clientPassthrough", "downwardMetrics")
+_OUT = "leave it out"
+_NO_AGENT = "use noCloud or configDrive"
+_NO_GROWTH = "a running machine cannot grow; leave it out, or say what it has already"
+# Fields that are told of wherever they are given and not false, and what to do instead.
+NOT_SUPPORTED = {
+    "domain.cpu.dedicatedCpuPlacement": _OUT,
+    "domain.cpu.isolateEmulatorThread": _OUT,
+    "domain.cpu.numa": _OUT,
+    "domain.cpu.realtime": _OUT,
+    "domain.memory.hugepages": _OUT,
+    "domain.launchSecurity": _OUT,
+    "domain.firmware.kernelBoot": "boot from a disk",
+    "domain.firmware.acpi": _OUT,
+    "domain.firmware.bootloader.efi.persistent": "the firmware's variables go with the instance; leave it out",
+    "domain.features.hyperv.tlbflush.direct": _OUT,
+    "domain.features.hyperv.tlbflush.extended": _OUT,
+    "domain.ioThreads": "use ioThreadsPolicy shared, or dedicatedIOThread of disks",
+    "domain.devices.filesystems": "use a disk",
+    "domain.devices.gpus": _OUT,
+    "domain.devices.hostDevices": _OUT,
+    "domain.devices.clientPassthrough": _OUT,
+    "domain.devices.downwardMetrics": _OUT,
+    "domain.devices.autoattachVSOCK": _OUT,
+    "domain.devices.watchdog.diag288": "use i6300esb",
+    "domain.devices.disks[].tag": "use serial, by which the guest finds the disk",
+    "domain.devices.disks[].changedBlockTracking": _OUT,
+    "domain.devices.interfaces[].ports": _OUT,
+    "domain.devices.interfaces[].dhcpOptions": _OUT,
+    "domain.devices.interfaces[].tag": _OUT,
+    "networks[].multus": "use the pod network",
+    "readinessProbe": _OUT,
+    "livenessProbe": _OUT,
+    "accessCredentials[].userPassword": "set the password with cloud-init",
+    "accessCredentials[].sshPublicKey.propagationMethod.qemuGuestAgent": _NO_AGENT,
+    "resourceClaims": _OUT,
+    "utilityVolumes": _OUT,
+}
+# On QEMU's user network, with no privilege and nothing of the pod's.
 _BINDINGS = ("masquerade", "slirp", "passt", "passtBinding")
 
 
 def unsupported(spec: Object) -> list[str]:
     """The fields that stand in the way, each with what would be accepted."""
-    return [*_hardware(spec["domain"]), *_devices(spec["domain"]["devices"]), *_networks(spec)]
+    told = [
+        f"spec.{path}: {cure}"
+        for field, cure in NOT_SUPPORTED.items()
+        for path, value in _found(spec, field.split("."), "")
+        if value not in (None, False, [], "")
+    ]
+    return [*told, *_growth(spec), *_devices(spec["domain"])]
 
 
-def _hardware(domain: Object) -> Iterator[str]:
-    cpu = domain.get("cpu") or {}
-    for key in ("dedicatedCpuPlacement", "isolateEmulatorThread", "numa", "realtime"):
-        if cpu.get(key):
-            yield f"spec.domain.cpu.{key}: leave it out"
-    if (domain.get("memory") or {}).get("hugepages"):
-        yield "spec.domain.memory.hugepages: leave it out"
-    if domain.get("launchSecurity"):
-        yield "spec.domain.launchSecurity: leave it out"
-    firmware = domain.get("firmware") or {}
-    if (firmware.get("kernelBoot") or {}).get("container"):
-        yield "spec.domain.firmware.kernelBoot: boot from a disk"
-    if firmware.get("acpi"):
-        yield "spec.domain.firmware.acpi: leave it out"
+def _found(value: Any, steps: list[str], path: str) -> Iterator[tuple[str, Any]]:
+    """(path, value) of each place that the steps lead to; a step with [] is all items of a list."""
+    if not steps:
+        yield path, value
+        return
+    step, rest = steps[0], steps[1:]
+    name = step.removesuffix("[]")
+    if not isinstance(value, dict) or name not in value:
+        return
+    below = f"{path}.{name}" if path else name
+    if step == name:
+        yield from _found(value[name], rest, below)
+        return
+    for index, item in enumerate(value[name] or ()):
+        yield from _found(item, rest, f"{below}[{index}]")
 
 
-def _devices(devices: Object) -> Iterator[str]:
-    for key in _DEVICES:
-        if devices.get(key):
-            yield f"spec.domain.devices.{key}: leave it out"
+def _growth(spec: Object) -> Iterator[str]:
+    """What may become more, unless it is already there."""
+    most = (spec["domain"].get("memory") or {}).get("maxGuest")
+    if most is not None and whole(most) != sizes.guest_memory(spec):
+        yield f"spec.domain.memory.maxGuest: {_NO_GROWTH}"
+    sockets = (spec["domain"].get("cpu") or {}).get("maxSockets")
+    if sockets is not None and sockets != sizes.topology(spec)[0]:
+        yield f"spec.domain.cpu.maxSockets: {_NO_GROWTH}"
+
+
+def _devices(domain: Object) -> Iterator[str]:
+    devices = domain["devices"]
     if (tpm := devices.get("tpm")) is not None and tpm.get("enabled", True):
         yield "spec.domain.devices.tpm: leave it out"
-    if devices.get("autoattachVSOCK"):
-        yield "spec.domain.devices.autoattachVSOCK: leave it out"
-
-
-def _networks(spec: Object) -> Iterator[str]:
-    for index, interface in enumerate(spec["domain"]["devices"].get("interfaces") or ()):
+    if (policy := domain.get("ioThreadsPolicy")) and policy != "shared":
+        yield f"spec.domain.ioThreadsPolicy: {policy} is not there; use shared, or dedicatedIOThread of disks"
+    for index, interface in enumerate(devices.get("interfaces") or ()):
         if not any(binding in interface for binding in _BINDINGS):
             yield f"spec.domain.devices.interfaces[{index}]: use masquerade"
-        if interface.get("ports"):
-            yield f"spec.domain.devices.interfaces[{index}].ports: leave it out"
-    for index, network in enumerate(spec.get("networks") or ()):
-        if "pod" not in network:
-            yield f"spec.networks[{index}]: use the pod network"
