@@ -245,7 +245,7 @@ async def test_an_ordinary_user_is_told_what_block_needs(
     [message] = await eventually(lambda: events_of(client, claim, "ProvisioningFailed"))
     assert message == (
         f"claim {namespace}/disk: volumeMode Block needs a loop device, which only root may attach: run `ingot up` as "
-        "root, or set spec.volumeMode to Filesystem; tried again in 60 s"
+        "root, or make the claim anew with spec.volumeMode Filesystem; tried again in 60 s"
     )
 
 

@@ -73,7 +73,7 @@ class Sources:
             raise Refused(claim, f"{shown} is not a local volume of this node, and cannot be copied here")
         if is_block(source) != is_block(claim):
             mode = source["spec"].get("volumeMode", "Filesystem")
-            raise Refused(claim, f"{shown} has volumeMode {mode}: set spec.volumeMode to the same")
+            raise Refused(claim, f"{shown} has volumeMode {mode}: make the claim anew with the same spec.volumeMode")
         if match.request_of(claim) < match.capacity_of(volume):
             size = volume["spec"]["capacity"]["storage"]
             raise Refused(claim, f"{shown} is {size} large: ask for as much or more in spec.resources.requests.storage")
@@ -94,7 +94,7 @@ class Sources:
 
 
 def _check_devices(claim: Object) -> None:
-    cure = "or set spec.volumeMode to Filesystem"
+    cure = "or make the claim anew with spec.volumeMode Filesystem"
     if os.geteuid() != 0:
         why = "volumeMode Block needs a loop device, which only root may attach: run `ingot up` as root,"
         raise Refused(claim, f"{why} {cure}")
