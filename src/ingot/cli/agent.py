@@ -11,6 +11,7 @@ import click
 
 from ingot.cli.child import NeedsMending, kubeconfig_option, node_name_option, run_child
 from ingot.cli.directory import directory_option
+from ingot.cli.usage import UnusableError, check, usage_type_option
 
 if TYPE_CHECKING:
     from ingot.kube.client import Client
@@ -19,26 +20,8 @@ if TYPE_CHECKING:
 SOCKET = "agent.sock"
 
 
-def _usage_types(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> dict[str, Path]:
-    found = {}
-    for value in values:
-        name, separator, path = value.partition("=")
-        if not name or not separator or not path:
-            raise click.BadParameter(f"{value!r} is not NAME=DIR, such as fast=/mnt/nvme")
-        found[name] = Path(path).expanduser().absolute()
-    return found
-
-
 _OPTIONS = [
-    click.option(
-        "--usage-type",
-        "usage_types",
-        multiple=True,
-        metavar="NAME=DIR",
-        callback=_usage_types,
-        help="A usage type that this machine offers, and where its copies of disks go. May be given several times; "
-        "`default` is always there.",
-    ),
+    usage_type_option,
     click.option(
         "--accelerator",
         type=click.Choice(["kvm", "tcg"]),
@@ -78,6 +61,10 @@ def agent(
         from ingot.node.agent import Agent, Options
         from ingot.node.link import HypervisorError
 
+        try:
+            check(usage_types)
+        except UnusableError as error:
+            raise NeedsMending(str(error)) from error
         options = Options(
             node=node_name,
             directory=directory / "node",
@@ -92,6 +79,10 @@ def agent(
             await Agent(client, options).run(stop)
         except HypervisorError as error:
             raise NeedsMending(f"{error}; `ingot doctor` tells what is missing") from error
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise NeedsMending(f"{error.filename}: {error.strerror}; mend that, or choose another --dir") from error
 
     run_child(directory, "agent", kubeconfig, work)
 

@@ -61,6 +61,7 @@ def up(
     except OSError as error:
         why = f"{directory} cannot be used: {error.strerror}; choose another with --dir"
         raise click.ClickException(why) from error
+    _check(usage_types)
     host, port = listen
     guests = [f"--usage-type={name}={path}" for name, path in usage_types.items()]
     guests += [f"--accelerator={accelerator}"] if accelerator else []
@@ -72,6 +73,16 @@ def up(
         _serve_behind(lock, host, port, children)
     else:
         _serve(lock, host, port, children, lambda address: _announce(directory, address, os.getpid()))
+
+
+def _check(usage_types: dict[str, Path]) -> None:
+    """Now, and not when the agent finds out, whom nobody watches."""
+    from ingot.cli.usage import UnusableError, check
+
+    try:
+        check(usage_types)
+    except UnusableError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _children(directory: Path, node_name: str, guests: list[str]) -> "list[Child]":
