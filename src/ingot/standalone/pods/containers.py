@@ -117,4 +117,4 @@ def _foreign(
         "command": [expanded(word, known) for word in container.get("command") or ()],
         "args": [expanded(word, known) for word in container.get("args") or ()],
     }
-    return oci.run_command(written, name, volumes, user, attempt.message, known), {**known, **os.environ}
+    return oci.run_command(written, name, volumes, user, attempt.message, known), oci.surroundings(known)

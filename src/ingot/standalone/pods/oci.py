@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 from collections.abc import Mapping
@@ -22,6 +23,15 @@ _MOST_FILES = 1 << 20
 _RUNTIMES = ("crun", "runc")
 _PID_MAX = Path("/proc/sys/kernel/pid_max")
 _SYSTEMD = Path("/run/systemd/system")
+# Variables by which a pod could make the loader, the shell, podman or the runtime, which are root, do its bidding. A
+# star at the end of a name stands for all of ours that begin so.
+_STEERS = re.compile(
+    r".*\*|_?(LD|GLIBC|MALLOC|CONTAINERS|PODMAN|LIBPOD|NETAVARK|CRUN|XDG|DBUS|LISTEN|NOTIFY|BASH|LC|OCI)_.*"
+    "|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NLSPATH|RES_OPTIONS|RESOLV_HOST_CONF|TMPDIR|TZ|TZDIR|LANG"
+    "|ENV|IFS|PS4|SHELLOPTS|GODEBUG|GOTRACEBACK|GOGC|GOMAXPROCS|GOMEMLIMIT|GOCOVERDIR|ZONEINFO|SSL_CERT_FILE|SSL_CERT_DIR"
+    "|CONTAINER_HOST|CONTAINER_CONNECTION|CONTAINER_SSHKEY|STORAGE_DRIVER|STORAGE_OPTS|REGISTRY_AUTH_FILE"
+    "|REGISTRIES_CONFIG_PATH|DOCKER_CONFIG|DOCKER_HOST|GNUPGHOME|BUILDAH_ISOLATION"
+)
 
 
 def podman() -> list[str]:
@@ -78,14 +88,20 @@ def run_command(
     return [*podman(), "run", *options, "--", container["image"], *(container.get("args") or ())]
 
 
+def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of `podman run` itself: ours, and what it is to hand on to the container by name."""
+    return {**{key: value for key, value in environment.items() if not _STEERS.fullmatch(key)}, **os.environ}
+
+
 def _variables(environment: Mapping[str, str]) -> list[str]:
     """By name: podman takes the value from its own environment, where no other user can read it.
 
-    What podman reads there itself (PATH, HOME) it must find as it is on this machine; those go by value.
+    What podman and its helpers read there themselves they must find as it is on this machine; those go by value.
     """
+    ours = surroundings(environment)
     options = []
     for key, value in environment.items():
-        options += ["--env", f"{key}={value}" if key in os.environ and os.environ[key] != value else key]
+        options += ["--env", key if ours.get(key) == value else f"{key}={value}"]
     return options
 
 

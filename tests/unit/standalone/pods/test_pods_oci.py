@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ def test_values_of_variables_are_not_on_the_command_line() -> None:
     text = command({}, PASSWORD="hush", HOME="/data")  # noqa: S106 - the point of the test
     assert "--env PASSWORD --env HOME=/data" in text
     assert "hush" not in text
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_LIBRARY_PATH", "CONTAINERS_CONF", "XDG_DATA_HOME", "TMPDIR", "A*"])
+def test_variables_of_a_pod_do_not_steer_what_runs_it(name: str) -> None:
+    given = {name: "/volume/evil", "PASSWORD": "hush", "PATH": "/volume"}
+    assert oci.surroundings(given) == {**os.environ, "PASSWORD": "hush"}
+    words = oci.run_command({"image": "x"}, "name", {}, User(), Path("/m"), given)
+    assert f"--env {name}=/volume/evil --env PASSWORD --env PATH=/volume" in " ".join(words)
 
 
 def test_what_the_container_asks_for_becomes_options() -> None:
