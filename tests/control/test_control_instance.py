@@ -137,6 +137,7 @@ async def test_a_pod_that_the_server_refuses_is_told_and_tried_again(world: Worl
     assert "tried again in 10 s" in told["message"]
     await world.heard("it", "FailedCreate")
     await world.create(SERVICE_ACCOUNTS, {"metadata": {"name": "late"}})
+    await world.pass_time(10)
     await world.pod_of("it")
 
 
