@@ -124,10 +124,13 @@ class BackingFileElsewhere(BadDisk):
         return "backing_file=/etc/passwd,backing_fmt=raw"
 
     async def spoil(self) -> Object:
-        command = ["qemu-img", "create", "-q", "-f", "qcow2", "-o", self.option(), str(self.disk), "8M"]
-        subprocess.run(command, check=True, capture_output=True)
+        self._make()
         server = self.stack.enter_context(Nginx(self.directory, "nobody", "-"))
         return {"networkVolume": {"uri": f"{server.http}/{self.disk.name}", "format": "qcow2"}}
+
+    def _make(self) -> None:
+        command = ["qemu-img", "create", "-q", "-f", "qcow2", "-o", self.option(), str(self.disk), "8M"]
+        subprocess.run(command, check=True, capture_output=True)
 
     async def mend(self) -> None:
         qcow2(self.right(), self.disk.with_suffix(".new"))

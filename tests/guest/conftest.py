@@ -20,6 +20,22 @@ from ingot.kube.kubeconfig import load
 
 S = TypeVar("S", bound=LoopbackServer)
 
+# Files whose tests have nothing in common but the lab, so that several workers may have them.
+_SPLIT = ("test_matrix",)
+# These wait for longest: workers that begin with them are not the last to end.
+_FIRST = ("test_matrix.py::test_source_with_every_copy_mode[gluster]", "test_survival")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Groups for `--dist loadgroup`, and the order in which workers take them: the tests of a file stay together."""
+    ours = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    for item in ours:
+        module = item.path.stem
+        item.add_marker(pytest.mark.xdist_group(item.name if module in _SPLIT else module))
+    others = [item for item in items if item not in ours]
+    items[:] = others + sorted(ours, key=lambda item: not any(first in item.nodeid for first in _FIRST))
+
 
 @pytest.fixture(scope="session")
 def guest_image() -> Path:

@@ -9,7 +9,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -33,7 +34,13 @@ CONSOLE = "/apis/subresources.kubevirt.io/v1/namespaces/{namespace}/virtualmachi
 
 
 class Lab(IngotUp):
-    """A whole machine in a directory of its own, and a copy of the guest image that its guests can read."""
+    """A whole machine in a directory of its own, and a copy of the guest image that its guests can read.
+
+    Nothing of it runs any more once it is left: what `ingot down --guests` does not end is an error.
+    """
+
+    # What makes a command one of the user that the machine belongs to.
+    user: Sequence[str] = ()
 
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="ingot-"))
@@ -56,14 +63,25 @@ class Lab(IngotUp):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        subprocess.run([*INGOT, "down", "--dir", str(self.directory)], check=False, capture_output=True)
+        down = [*self.user, *INGOT, "down", "--dir", str(self.directory), "--guests", "--timeout", "5"]
+        said = subprocess.run(down, check=False, capture_output=True, text=True)
         super().__exit__(kind, error, trace)
-        # What outlives the server by design ends with the test all the same.
-        for pid, _ in self.processes():
+        left = self._left()
+        for pid, _ in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         subprocess.run(["umount", "--lazy", str(self.small)], check=False, capture_output=True)
         shutil.rmtree(self.home, ignore_errors=True)
+        commands = [" ".join(command)[:300] for _, command in left]
+        assert not left, f"`ingot down --guests` left {commands}"
+        assert not said.returncode, f"`ingot down --guests`: {said.stdout}{said.stderr}"
+
+    def _left(self) -> list[tuple[int, list[str]]]:
+        """Processes that have not ended a moment after they were to."""
+        deadline = time.monotonic() + 5
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return left
 
     def processes(self, mark: str = "") -> list[tuple[int, list[str]]]:
         """Processes with the directory, or another text, in their arguments; our own parents are not among them."""

@@ -1,4 +1,4 @@
-"""What one guest can have beside the sources of the matrix: every bus, disks that are made for it, the order of boot."""
+"""What one guest can have beside the sources of the matrix: every bus, disks made for it, the order of boot."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from lab import eventually
 
+from guest.lab import eventually
 from ingot.disks.endpoint import File, Format
 from ingot.disks.handover import handed_over
 from ingot.disks.target import render

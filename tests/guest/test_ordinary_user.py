@@ -34,6 +34,8 @@ ORDINARY = ["unshare", "--user", "--map-user=1000", "--map-group=1000"] if os.ge
 class UserLab(Lab):
     """A lab of an ordinary user."""
 
+    user = ORDINARY
+
     def __init__(self) -> None:
         super().__init__()
         listen = f"127.0.0.1:{self.port}"

@@ -55,7 +55,8 @@ class GuestImage:
 
     @staticmethod
     def build(flavour: Flavour = CLOUD) -> Path:
-        """The image with that kernel, made if the cache has none of the same content. It belongs to all: boot from a copy of it."""
+        """The image with that kernel, made if the cache has none of the same content. It belongs to all: boot from a
+        copy of it."""
         home = ingot_cache()
         home.mkdir(parents=True, exist_ok=True)
         source = kernel(home, flavour)
