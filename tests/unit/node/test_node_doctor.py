@@ -1,6 +1,8 @@
 """What `ingot doctor` looks at. That it finds a guest to run is shown in tests/guest."""
 
+import json
 import os
+import platform
 import pwd
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from ingot.node.accelerator import Accelerator
 from ingot.node.doctor import programs, storage, system
-from ingot.node.doctor.check import Check, Verdict, install
+from ingot.node.doctor.check import Check, Verdict, install, ok
 from ingot.node.doctor.examination import can_boot, examine
 
 
@@ -60,6 +62,17 @@ async def test_protocols_that_are_missing_are_named(bare: Path) -> None:
     check = await programs.protocols()
     assert check.verdict is Verdict.WARN
     assert check.found == "QEMU cannot reach disks by rbd, gluster; it can by nbd, iscsi"
+
+
+def test_firmware_is_found_by_its_description(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "FIRMWARE", (tmp_path / "none", tmp_path))
+    (tmp_path / "50-old.json").write_text('{"interface-types": ["bios"], "targets": [{"architecture": "x86_64"}]}')
+    (tmp_path / "55-broken.json").write_text("{")
+    missing = programs.firmware()
+    assert (missing.verdict, "ovmf" in missing.cure) == (Verdict.WARN, True)
+    described = {"interface-types": ["uefi"], "targets": [{"architecture": platform.machine()}]}
+    (tmp_path / "60-edk2.json").write_text(json.dumps(described))
+    assert programs.firmware() == ok("uefi firmware", str(tmp_path / "60-edk2.json"))
 
 
 def test_an_ordinary_user_hears_what_needs_root_and_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:

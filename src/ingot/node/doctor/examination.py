@@ -22,6 +22,7 @@ async def examine(directory: Path | None, places: Mapping[str, Path]) -> list[Ch
         system.kvm_device(),
         system.acceleration(chosen),
         await programs.nbdkit(),
+        programs.firmware(),
         programs.images(),
         programs.containers(),
         programs.reaper(),

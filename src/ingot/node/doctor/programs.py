@@ -1,10 +1,12 @@
 """The programs that guests and their disks need, and the parts of them that come in packages of their own."""
 
 import importlib.util
+import json
 import platform
 import re
 import shutil
 import sys
+from pathlib import Path
 
 from ingot.host.command import CommandFailed, Limits, run
 from ingot.node.accelerator import EMULATOR
@@ -12,6 +14,8 @@ from ingot.node.doctor.check import Check, fail, install, ok, warn
 
 # Network protocols that QEMU speaks by itself, most of them in a package of their own.
 PROTOCOLS = ("nbd", "iscsi", "rbd", "gluster")
+# Where the firmware that QEMU can use is described, by packages and by administrators.
+FIRMWARE = (Path("/etc/qemu/firmware"), Path("/usr/share/qemu/firmware"))
 _LIMITS = Limits(seconds=20)
 
 
@@ -70,6 +74,21 @@ async def nbdkit() -> Check:
             found = f"nbdkit or its plugin {plugin} is missing: no disks by http, https, and NBD with TLS"
             return warn("nbdkit", found, install("nbdkit"))
     return ok("nbdkit", "with curl and nbd")
+
+
+def firmware() -> Check:
+    """libvirt takes the firmware of a guest from descriptions that its packages leave in these places."""
+    for place in FIRMWARE:
+        for description in sorted(place.glob("*.json")):
+            try:
+                told = json.loads(description.read_bytes())
+            except (OSError, ValueError):
+                continue
+            machines = [target.get("architecture") for target in told.get("targets", ())]
+            if "uefi" in told.get("interface-types", ()) and platform.machine() in machines:
+                return ok("uefi firmware", str(description))
+    found = "none is described in /usr/share/qemu/firmware: machines with bootloader efi do not start"
+    return warn("uefi firmware", found, install("ovmf"))
 
 
 def images() -> Check:
