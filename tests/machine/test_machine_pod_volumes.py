@@ -159,6 +159,26 @@ async def test_an_empty_directory_in_memory_is_unmounted_with_its_pod(
     assert not mounted_below(kubelet)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a tmpfs")
+async def test_a_pod_whose_volume_is_in_use_is_told_of_and_goes_when_it_can(
+    client: Client, namespace: str, kubelet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingot.standalone.pods.runner.UNMOUNT_SECONDS", 0.1)
+    volume = {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+    script = "echo stays > /v/file; sleep 60"
+    pod = await client.create(PODS, a_bound_pod(namespace, "p", **mounted(script, volume)))
+    file = directory_of(kubelet, pod) / "volumes" / "kubernetes.io~empty-dir" / "v" / "file"
+    await eventually(lambda: asyncio.to_thread(file.exists))
+    with file.open():
+        await client.delete(PODS, "p", namespace)
+        [message] = await eventually(lambda: events_of(client, pod, "FailedUnMount"))
+        assert str(file.parent) in message
+        assert message.endswith("; nothing in it is touched, and it is tried again")
+        assert file.read_text() == "stays\n"
+    await gone(client, pod)
+    assert not mounted_below(kubelet)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run a container as another user")
 async def test_a_container_runs_as_the_user_that_it_asks_for(client: Client, namespace: str, kubelet: Path) -> None:
     # The directories of pytest are closed to other users.

@@ -49,7 +49,7 @@ class Ending:
     async def release(self, uid: str) -> None:
         """Takes away the volumes of a pod whose containers have ended, and with them its secrets.
 
-        Raises CommandFailed or OSError while a volume cannot be unmounted: its content is not touched.
+        Raises PodFault while a volume cannot be unmounted: its content is not touched.
         """
         path = PodDirectory(self._root, uid).path
         await self._forget(uid)

@@ -31,9 +31,13 @@ async def mount(target: Path, kind: str, source: str, options: Sequence[str]) ->
 
 
 async def unmount_below(path: Path) -> None:
-    """Unmounts everything at or below `path`, the innermost first. Raises CommandFailed."""
+    """Unmounts everything at or below `path`, the innermost first. Raises PodFault."""
     for place in sorted(mounted_below(path), key=lambda each: len(each.parts), reverse=True):
-        await run(["umount", "--", str(place)], limits=Limits(seconds=_SECONDS))
+        try:
+            await run(["umount", "--", str(place)], limits=Limits(seconds=_SECONDS))
+        except CommandFailed as error:
+            why = f"{error}; nothing in it is touched, and it is tried again"
+            raise PodFault("FailedUnMount", why) from error
 
 
 def is_mounted(path: Path) -> bool:

@@ -1,5 +1,7 @@
 """Runs the pods that are bound to this machine: what a kubelet is to a node of a cluster."""
 
+import logging
+from collections.abc import Awaitable
 from pathlib import Path
 
 from ingot.api.object import Object, uid_of
@@ -21,9 +23,13 @@ from ingot.standalone.pods.probes import Probes
 from ingot.standalone.pods.running import Memory, Running
 from ingot.standalone.pods.status import Picture, status_of
 
+log = logging.getLogger(__name__)
+
 WORKERS = 32
 # What runs of a pod that nobody knows any more gets this long to end.
 ORPHAN_SECONDS = 2.0
+# How often a volume that could not be unmounted is tried again.
+UNMOUNT_SECONDS = 10.0
 _OVER = ("Succeeded", "Failed")
 
 
@@ -104,9 +110,21 @@ class PodRunner:
             # It failed while its containers ran: they have ended since.
             failure = PodFault(status["reason"], status.get("message", ""), final=True)
             await self._write(pod, Picture(*self._running.views(pod), failure=failure))
-        await self._ending.release(uid)
+        if not await self._cleared(self._ending.release(uid), uid, pod):
+            return Result(UNMOUNT_SECONDS)
         self._forget(uid)
         return None
+
+    async def _cleared(self, work: Awaitable[None], uid: str, pod: Object | None = None) -> bool:
+        """Takes away what a pod has left; whether all of it is gone. What stays is told."""
+        try:
+            await work
+        except PodFault as fault:
+            log.warning("pod %s: %s", uid, fault)
+            if pod is not None:
+                self._events.record(pod, fault.reason, fault.message, "Warning")
+            return False
+        return True
 
     def _forget(self, uid: str) -> None:
         self._memories.pop(uid, None)
@@ -124,7 +142,8 @@ class PodRunner:
             return Result(wait)
         if pod.get("status", {}).get("phase") not in _OVER and any(view.attempt for view in main):
             await self._write(pod, picture)
-        await self._ending.remove(uid)
+        if not await self._cleared(self._ending.remove(uid), uid, pod):
+            return Result(UNMOUNT_SECONDS)
         self._forget(uid)
         try:
             await self._client.delete(
@@ -142,7 +161,8 @@ class PodRunner:
         wait = self._ending.step(key.name, ORPHAN_SECONDS)
         if wait:
             return Result(min(wait, 0.2))
-        await self._ending.remove(key.name)
+        if not await self._cleared(self._ending.remove(key.name), key.name):
+            return Result(UNMOUNT_SECONDS)
         self._forget(key.name)
         return None
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ingot.host.command import CommandFailed
 from ingot.standalone.pods.directory import PodDirectory
 from ingot.standalone.pods.ending import Ending
+from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.mounts import is_mounted, mounted_below, unmount_below
 
 UID = "3f2b"
@@ -64,8 +64,9 @@ def test_a_neighbour_whose_name_begins_alike_is_not_below(tmp_path: Path) -> Non
 async def test_data_of_a_volume_that_cannot_be_unmounted_outlives_the_pods_end(place: PodDirectory) -> None:
     volume = tmpfs(place.volume("nfs", "größe"))
     (place.volume("secret", "key")).mkdir(parents=True)
-    with (volume / "data").open(), pytest.raises(CommandFailed):
+    with (volume / "data").open(), pytest.raises(PodFault, match="busy") as stuck:
         await Ending(place.root).remove(UID)
+    assert stuck.value.reason == "FailedUnMount"
     assert (volume / "data").read_text() == "stays"
     await Ending(place.root).remove(UID)
     assert not place.path.exists()
