@@ -11,7 +11,7 @@ from eventual import eventually
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of
 from ingot.api.resource import Resource
-from ingot.api.resources import CLASSIC_VMS, DATA_VOLUMES, INSTANCES, MACHINES, REPLICA_SETS, VOLUME_CLAIMS
+from ingot.api.resources import CLASSIC_VMS, DATA_VOLUMES, INSTANCES, MACHINES, REPLICA_SETS, SECRETS, VOLUME_CLAIMS
 from ingot.kube.objects import controller_of
 
 ROOT = Path(__file__).parents[2]
@@ -19,20 +19,39 @@ sys.path.append(str(ROOT / "tests" / "unit" / "api"))
 from seed_examples import examples  # noqa: E402
 
 KINDS = {each.kind: each for each in (CLASSIC_VMS, MACHINES, INSTANCES, REPLICA_SETS)}
+# What else is in our files beside a machine.
+OTHERS = {each.kind: each for each in (SECRETS, VOLUME_CLAIMS)}
 # They come from a registry or out of a container: sources of which the instance says that they are to come.
 UNDELIVERED = ("containerDisk", "container")
 
 
+def is_machine(obj: Object) -> bool:
+    return obj["kind"] in KINDS and obj["apiVersion"].startswith("kubevirt.io/")
+
+
+def files() -> dict[str, list[Object]]:
+    """What is in each of our files that has a machine in it."""
+    paths = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "examples" / "vms").glob("*.yaml")])
+    found = {path.stem: list(yaml.safe_load_all(path.read_text())) for path in paths}
+    return {name: objects for name, objects in found.items() if any(map(is_machine, objects))}
+
+
 def manifests() -> dict[str, Object]:
-    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "examples").glob("vm*.yaml"))}
-    found |= examples()
-    return {name: obj for name, obj in found.items() if obj["kind"] in KINDS and "kubevirt.io" in obj["apiVersion"]}
+    """The machines of our files and of the seeds."""
+    ours = {name: next(filter(is_machine, objects)) for name, objects in files().items()}
+    return ours | {name: obj for name, obj in examples().items() if is_machine(obj)}
+
+
+def test_each_of_our_files_about_machines_is_tried() -> None:
+    assert {path.stem for path in (ROOT / "examples" / "vms").iterdir()} <= files().keys()
+    assert all(sum(map(is_machine, objects)) == 1 for objects in files().values())
 
 
 async def claimed(world: World, name: str) -> None:
     """A claim that is bound, and filled where there is a DataVolume."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    await world.create(VOLUME_CLAIMS, {"metadata": {"name": name}, "spec": spec})
+    if await world.is_gone(VOLUME_CLAIMS, name):
+        await world.create(VOLUME_CLAIMS, {"metadata": {"name": name}, "spec": spec})
     await world.bind(name)
     if not await world.is_gone(DATA_VOLUMES, name):
         await world.write(DATA_VOLUMES, name, {"phase": "Succeeded"})
@@ -41,6 +60,9 @@ async def claimed(world: World, name: str) -> None:
 @pytest.mark.parametrize("name", manifests())
 async def test_an_example(world: World, name: str) -> None:
     manifest = manifests()[name]
+    for other in files().get(name, ()):
+        if not is_machine(other):
+            await world.create(OTHERS[other["kind"]], other)
     group, version = manifest["apiVersion"].split("/")
     known = KINDS[manifest["kind"]]
     spec = manifest["spec"]
