@@ -58,6 +58,7 @@ class Attempts:
             return wait
         try:
             await self._endings.bury(record)
+            self._endings.forget(record.domain)
             record.volumes = (await self._started(instance, record)).volumes
             record.save()
         except Abandoned:

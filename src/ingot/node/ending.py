@@ -66,6 +66,10 @@ class Endings:
         if len(self._reasons) > REMEMBERED:
             del self._reasons[next(iter(self._reasons))]
 
+    def forget(self, domain: str) -> None:
+        """A new guest begins under that name: what is said of the one before it does not count."""
+        self._reasons.pop(domain, None)
+
     async def reason(self, record: Record, instance: Object) -> str:
         """Why the guest of an instance has ended: shutdown, crashed, destroyed, …"""
         if told := self._reasons.get(record.domain):

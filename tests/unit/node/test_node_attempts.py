@@ -36,6 +36,8 @@ class Parts:
 
     async def bury(self, _record: Record) -> None: ...
 
+    def forget(self, _domain: str) -> None: ...
+
     async def retreat(self, _record: Record) -> None:
         self.retreats += 1
 
