@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ingot.api.cdi.faults import volume_faults as data_volume_faults
-from ingot.api.kubevirt import uri
+from ingot.api.kubevirt.address_faults import address_faults
 from ingot.api.kubevirt.causes import invalid, required
 from ingot.api.kubevirt.disk_faults import disk_faults
 from ingot.api.kubevirt.guest_faults import guest_faults
@@ -70,7 +70,7 @@ def spec_faults(spec: Object, path: str) -> Iterator[Cause]:
     yield from disk_faults(disks, volumes, f"{path}.domain.devices.disks")
     yield from volume_faults(volumes, disks, f"{path}.volumes")
     for index, volume in enumerate(volumes):
-        yield from _addresses(volume, f"{path}.volumes[{index}]")
+        yield from address_faults(volume, f"{path}.volumes[{index}]")
 
 
 def _disk_names(spec: Object, devices: Object, path: str) -> Iterator[Cause]:
@@ -101,21 +101,3 @@ def _boot_orders(devices: Object, path: str) -> Iterator[Cause]:
                 yield invalid(field, order, f"must be at most {_LAST_BOOT_ORDER}")
             elif order is not None and first.setdefault(order, field) != field:
                 yield invalid(field, order, f"{first[order]} has the same")
-
-
-def _addresses(volume: Object, path: str) -> Iterator[Cause]:
-    for key, name in (("networkVolume", "uri"), ("http", "url")):
-        if key in volume:
-            yield from _fault_of(f"{path}.{key}.{name}", volume[key][name])
-    if "iscsi" in volume:
-        portal = volume["iscsi"]["targetPortal"]
-        yield from _fault_of(f"{path}.iscsi.targetPortal", portal, host_only=True)
-    for index, monitor in enumerate(volume.get("rbd", {}).get("monitors") or ()):
-        yield from _fault_of(f"{path}.rbd.monitors[{index}]", monitor, host_only=True)
-
-
-def _fault_of(field: str, value: str, host_only: bool = False) -> Iterator[Cause]:
-    try:
-        uri.parse_host(value, default_port=1) if host_only else uri.parse(value)
-    except uri.UriError as fault:
-        yield invalid(field, value, fault.why)

@@ -1,5 +1,6 @@
 """Addresses of network volumes: one parser for admission, which refuses, and for the node, which connects."""
 
+import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,6 +86,27 @@ def parse_host(text: str, default_port: int) -> HostPort:
     if not 0 < number < 65536:
         raise UriError(text, f"port {number} must be between 1 and 65535")
     return HostPort(six or name, number)
+
+
+def check_host(text: str) -> None:
+    """A host by itself: a name, or an address as it is written without brackets. Raises UriError."""
+    matched = _HOST.match(text)
+    if (matched is None or not matched[2] or matched[3]) and not _is_address(text):
+        raise UriError(text, f"host {text!r} must be a name or an address; the port has a field of its own")
+
+
+def check_target(name: str) -> None:
+    """The name of an iSCSI target or initiator. Raises UriError."""
+    if not _IQN.match(name):
+        raise UriError(name, f"{name!r} must be an iqn., eui. or naa. name, such as iqn.2017-01.io.example:disk")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _hosts(uri: str, scheme: str, authority: str) -> tuple[HostPort, ...]:
