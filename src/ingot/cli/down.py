@@ -61,7 +61,8 @@ def _end_guests(directory: Path, timeout: float) -> None:
         click.echo(f"{guest} did not shut down in {timeout:g} s, and was ended")
     if ended.left:
         names = ", ".join(str(guest) for guest in ended.left)
-        raise click.ClickException(f"{names} cannot be killed: QEMU waits for storage that does not answer")
+        why = "QEMU waits for storage that does not answer; bring that back, or restart this computer, and try again"
+        raise click.ClickException(f"{names} cannot be killed: {why}")
     if os.geteuid() == 0:
         LocalVolumes(directory / "volumes").detach_all()
 

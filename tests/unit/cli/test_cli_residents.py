@@ -4,8 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from ingot.cli import agent
+from ingot.cli.main import cli
 from ingot.cli.residents import guests
 from ingot.cli.status import _text
+from ingot.kube.cache import Key
+from ingot.node import farewell
 from ingot.node.record import Record
 
 
@@ -30,6 +37,22 @@ def test_only_guests_whose_qemu_runs_are_told(tmp_path: Path) -> None:
             process.kill()
     assert guests(tmp_path) == []
     assert guests(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize("left", [[], [Key("default", "stuck")]])
+def test_guests_that_cannot_be_ended_are_told_and_fail_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[Key]
+) -> None:
+    async def end_guests(*_: object) -> farewell.Farewell:
+        return farewell.Farewell(forced=[Key("default", "slow")], left=left)
+
+    (tmp_path / "node").mkdir()
+    monkeypatch.setattr(farewell, "end_guests", end_guests)
+    monkeypatch.setattr(agent, "guest_user", lambda _: None)
+    result = CliRunner().invoke(cli, ["down", "--dir", str(tmp_path), "--guests"])
+    assert result.exit_code == len(left)
+    assert "default/slow did not shut down in 30 s, and was ended\n" in result.stdout
+    assert ("default/stuck cannot be killed: QEMU waits" in result.stderr) is bool(left)
 
 
 def test_the_table_of_what_runs() -> None:
