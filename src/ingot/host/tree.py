@@ -1,10 +1,14 @@
 """Removing a directory with all that is in it, and nothing that is only mounted there or linked to."""
 
+import contextlib
 import errno
 import os
+import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Every level takes an open file: what lies deeper is moved up first.
+_DEEPEST = 100
 
 
 def remove_tree(path: Path) -> None:
@@ -13,33 +17,48 @@ def remove_tree(path: Path) -> None:
     Links are removed and not followed. Where something is mounted, at `path` or below, its content is left alone and
     OSError with EBUSY is raised: unmount it and call again.
     """
-    try:
-        above = os.open(path.parent, _DIRECTORY & ~os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return
-    try:
-        _remove_directory(path.name, above, _mount_of(above), path)
-    finally:
-        os.close(above)
+    with contextlib.suppress(FileNotFoundError), _opened(str(path.parent), None, links=True) as above:
+        mount = _mount_of(above)
+        with _opened(path.name, above) as top:
+            _check(top, mount, path)
+            while _empty(top, top, mount, path, 0):
+                pass
+        _remove(path.name, above, path, directory=True)
 
 
-def _remove_directory(name: str, above: int, mount: str, path: Path) -> None:
+def _empty(directory: int, top: int, mount: str, path: Path, depth: int) -> bool:
+    """Removes what is in an open directory; whether something of it was moved to the open `top` instead."""
+    moved = False
+    for entry in os.scandir(directory):
+        name, here = entry.name, path / entry.name
+        if not entry.is_dir(follow_symlinks=False):
+            _remove(name, directory, here, directory=False)
+        elif depth == _DEEPEST:
+            os.rename(name, f".{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
+            moved = True
+        else:
+            with contextlib.suppress(FileNotFoundError), _opened(name, directory) as below:
+                _check(below, mount, here)
+                moved |= _empty(below, top, mount, here, depth + 1)
+            _remove(name, directory, here, directory=True)
+    return moved
+
+
+@contextlib.contextmanager
+def _opened(name: str, above: int | None, links: bool = False) -> Iterator[int]:
+    """A directory, opened; through links only where they are allowed."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    descriptor = os.open(name, flags, dir_fd=above)
     try:
-        descriptor = os.open(name, _DIRECTORY, dir_fd=above)
-    except FileNotFoundError:
-        return
-    try:
-        # A filesystem may be mounted over a part of itself, so that its device does not tell.
-        if _mount_of(descriptor) != mount:
-            raise OSError(errno.EBUSY, "something is mounted here: unmount it", str(path))
-        for entry in os.scandir(descriptor):
-            if entry.is_dir(follow_symlinks=False):
-                _remove_directory(entry.name, descriptor, mount, path / entry.name)
-            else:
-                _remove(entry.name, descriptor, path / entry.name, directory=False)
+        yield descriptor
     finally:
         os.close(descriptor)
-    _remove(name, above, path, directory=True)
+
+
+def _check(descriptor: int, mount: str, path: Path) -> None:
+    # A filesystem may be mounted over a part of itself, so that its device does not tell.
+    if _mount_of(descriptor) != mount:
+        raise OSError(errno.EBUSY, "something is mounted here: unmount it", str(path))
 
 
 def _remove(name: str, above: int, path: Path, directory: bool) -> None:

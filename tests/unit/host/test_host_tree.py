@@ -41,6 +41,20 @@ def test_everything_goes(tree: Path) -> None:
     assert list(tree.parent.iterdir()) == []
 
 
+def test_a_tree_deeper_than_a_process_has_open_files_goes(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    remove_tree(top)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_gone_already_is_no_error(tmp_path: Path) -> None:
     remove_tree(tmp_path / "none")
     remove_tree(tmp_path / "none" / "at all")
