@@ -160,6 +160,11 @@ def test_wishes_about_nodes_are_understood(spec, field):
     assert field in refusal(asked(**spec))
 
 
+def test_null_is_as_absent():
+    toleration = {"key": "a", "operator": "Exists", "effect": None, "value": None, "tolerationSeconds": None}
+    assert stored(asked(affinity={"nodeAffinity": None, "podAffinity": {}}, tolerations=[toleration]))
+
+
 def test_a_filesystem_has_a_volume():
     said = refusal(asked(devices={"filesystems": [{"name": "data", "virtiofs": {}}]}))
     assert "spec.domain.devices.filesystems[0].name: Invalid value" in said

@@ -36,8 +36,8 @@ def placement_faults(spec: Object, path: str) -> Iterator[Cause]:
 
 
 def _toleration(toleration: Object, path: str) -> Iterator[Cause]:
-    key, value = toleration.get("key", ""), toleration.get("value", "")
-    operator, effect = toleration.get("operator", "Equal"), toleration.get("effect", "")
+    key, value = toleration.get("key") or "", toleration.get("value") or ""
+    operator, effect = toleration.get("operator") or "Equal", toleration.get("effect") or ""
     if operator not in _OPERATORS:
         yield not_supported(f"{path}.operator", operator, _OPERATORS)
     if effect and effect not in _EFFECTS:
@@ -51,7 +51,7 @@ def _toleration(toleration: Object, path: str) -> Iterator[Cause]:
         yield invalid(f"{path}.operator", operator, "operator must be Exists when `key` is empty")
     if operator == "Exists" and value:
         yield invalid(f"{path}.operator", value, "value must be empty when `operator` is 'Exists'")
-    if "tolerationSeconds" in toleration and effect != "NoExecute":
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         yield invalid(f"{path}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
 
 
@@ -60,10 +60,10 @@ def _affinity(affinity: Object, path: str) -> Iterator[Cause]:
         field = f"{path}.{key}"
         if key not in _AFFINITIES:
             yield not_supported(field, key, _AFFINITIES)
-        elif not isinstance(rules, dict):
+        elif not isinstance(rules or {}, dict):
             yield invalid(field, rules, "must be an object")
         else:
-            yield from _rules(key, rules, field)
+            yield from _rules(key, rules or {}, field)
 
 
 def _rules(kind: str, rules: Object, path: str) -> Iterator[Cause]:

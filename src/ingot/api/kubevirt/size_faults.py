@@ -48,10 +48,11 @@ def _resources(resources: Object, path: str) -> Iterator[Cause]:
         if asked is not None and most is not None and asked > most:
             why = f"{path}.requests.{name} '{requests[name]}' is greater than {path}.limits.{name} '{limits[name]}'"
             yield invalid(f"{path}.requests.{name}", requests[name], why)
-    processors = number(limits.get("cpu", requests.get("cpu")))
+    # The limit is what counts, as in `sizes`.
+    place, amounts = ("limits", limits) if "cpu" in limits else ("requests", requests)
+    processors = number(amounts.get("cpu"))
     if processors is not None and MOST_CPUS < processors <= MOST_BYTES:
-        place = "limits" if "cpu" in limits else "requests"
-        yield invalid(f"{path}.{place}.cpu", (limits | requests)["cpu"], f"a machine has at most {MOST_CPUS} CPUs")
+        yield invalid(f"{path}.{place}.cpu", amounts["cpu"], f"a machine has at most {MOST_CPUS} CPUs")
 
 
 def _guest_memory(domain: Object, path: str) -> Iterator[Cause]:
