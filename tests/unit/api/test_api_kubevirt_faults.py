@@ -86,6 +86,10 @@ def test_faults_of_a_template_have_its_path():
             {"metadata": {"name": "d"}, "spec": {"storage": {}, "source": {"http": {"url": "ftp://h"}}}},
             "spec.dataVolumeTemplates[0].spec.source.http.url",
         ),
+        (
+            {"metadata": {"name": "D"}, "spec": {"storage": {}, "source": {"blank": {}}}},
+            "spec.dataVolumeTemplates[0].metadata.name: Invalid value",
+        ),
     ],
 )
 def test_faults_of_data_volume_templates(template, said):
@@ -156,3 +160,12 @@ def test_a_running_machine_stays_as_it_is_but_for_its_time_to_stop():
 def test_a_template_is_left_as_it_is():
     template = {"domain": {"devices": {}}, "volumes": [ROOT]}
     assert stored(machine(template, runStrategy="Always"))["spec"]["template"]["spec"] == template
+
+
+@pytest.mark.parametrize(
+    ("labels", "field"), [({"a b": "c"}, "labels: Invalid value"), ({"a": "b c"}, "labels[a]: Invalid value")]
+)
+def test_labels_of_a_template_are_labels(labels, field):
+    template = {"metadata": {"labels": labels}, "spec": instance(ROOT)["spec"]}
+    said = refusal(made("VirtualMachine", {"runStrategy": "Always", "template": template}))
+    assert said.startswith(f"spec.template.metadata.{field}")

@@ -57,6 +57,7 @@ def test_pages_have_the_sizes_that_processors_have():
         ({"cpu": {"features": [{"name": "<"}]}}, "spec.domain.cpu.features[0].name"),
         ({"firmware": {"uuid": "nonsense"}}, "spec.domain.firmware.uuid"),
         ({"firmware": {"serial": "a b"}}, "spec.domain.firmware.serial"),
+        ({"firmware": {"kernelBoot": {"kernelArgs": "quiet"}}}, "spec.domain.firmware.kernelBoot.kernelArgs"),
         ({"clock": {"timezone": "Mars/Base"}}, "spec.domain.clock.timezone"),
         ({"clock": {"timezone": "../../etc/passwd"}}, "spec.domain.clock.timezone"),
         ({"firmware": {"bootloader": {"efi": {}}}}, "spec.domain.firmware.bootloader.efi.secureBoot"),

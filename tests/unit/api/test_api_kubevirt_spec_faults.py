@@ -75,6 +75,7 @@ def test_a_name_leaves_room_for_that_of_the_pod():
             {"startStrategy": "Paused", "livenessProbe": {"guestAgentPing": {}}},
             "spec.startStrategy: Invalid value",
         ),
+        ({"terminationGracePeriodSeconds": 2**31}, "spec.terminationGracePeriodSeconds: Invalid value"),
         ({"accessCredentials": [{}]}, "spec.accessCredentials[0]: Required value"),
     ],
 )

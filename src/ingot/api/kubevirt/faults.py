@@ -7,7 +7,7 @@ from ingot.api.kubevirt.address_faults import address_faults
 from ingot.api.kubevirt.causes import invalid, required
 from ingot.api.kubevirt.disk_faults import disk_faults
 from ingot.api.kubevirt.guest_faults import guest_faults
-from ingot.api.kubevirt.name_faults import machine_name_faults, name_faults
+from ingot.api.kubevirt.name_faults import machine_name_faults, name_faults, reference_faults, template_faults
 from ingot.api.kubevirt.network_faults import network_faults
 from ingot.api.kubevirt.placement_faults import placement_faults
 from ingot.api.kubevirt.platform_faults import platform_faults
@@ -34,7 +34,7 @@ def instance(obj: Object, old: Object | None) -> list[Cause]:
 def machine(obj: Object, _old: Object | None) -> list[Cause]:
     """The faults of a VirtualMachine: those of its template and of its DataVolumes."""
     spec = obj["spec"]
-    found = [*machine_name_faults(obj), *spec_faults(spec["template"]["spec"], "spec.template.spec")]
+    found = [*machine_name_faults(obj), *_template_faults(spec["template"])]
     used = {claim_of(volume) for volume in spec["template"]["spec"].get("volumes") or ()}
     for index, template in enumerate(spec.get("dataVolumeTemplates") or ()):
         field = f"spec.dataVolumeTemplates[{index}]"
@@ -44,6 +44,7 @@ def machine(obj: Object, _old: Object | None) -> list[Cause]:
         elif name not in used:
             why = f"DataVolumeTemplate entry {name} must be referenced in the VMI template's 'volumes' list"
             found.append(invalid(field, name, why))
+        found += reference_faults(f"{field}.metadata.name", name)
         found += data_volume_faults(template["spec"], f"{field}.spec")
     return found
 
@@ -51,7 +52,12 @@ def machine(obj: Object, _old: Object | None) -> list[Cause]:
 def replica_set(obj: Object, _old: Object | None) -> list[Cause]:
     """The faults of a replica set: those of its template, and a selector that does not fit the template's labels."""
     spec = obj["spec"]
-    return [*spec_faults(spec["template"]["spec"], "spec.template.spec"), *selector_faults(spec)]
+    return [*_template_faults(spec["template"]), *selector_faults(spec)]
+
+
+def _template_faults(template: Object) -> Iterator[Cause]:
+    yield from template_faults(template.get("metadata") or {}, "spec.template.metadata")
+    yield from spec_faults(template["spec"], "spec.template.spec")
 
 
 def spec_faults(spec: Object, path: str) -> Iterator[Cause]:

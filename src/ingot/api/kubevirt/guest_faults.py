@@ -7,6 +7,8 @@ from ingot.api.object import Object
 from ingot.api.status import Cause
 
 _CHECKS = ("exec", "guestAgentPing", "httpGet", "tcpSocket")
+# The pod has a little more, which has to be a number as well.
+_LONGEST_GRACE = 2**31 - 1
 _CREDENTIALS = ("sshPublicKey", "userPassword")
 # The volume that a way of propagation writes to.
 _CARRIERS = {"noCloud": "cloudInitNoCloud", "configDrive": "cloudInitConfigDrive"}
@@ -24,6 +26,9 @@ def guest_faults(spec: Object, path: str) -> Iterator[Cause]:
             "Pausing VMI with LivenessProbe is not supported"
         )
         yield invalid(f"{path}.startStrategy", "Paused", why)
+    grace = spec.get("terminationGracePeriodSeconds", 0)
+    if grace > _LONGEST_GRACE:
+        yield invalid(f"{path}.terminationGracePeriodSeconds", grace, f"must be at most {_LONGEST_GRACE}")
     volumes = spec.get("volumes") or []
     for index, credential in enumerate(spec.get("accessCredentials") or ()):
         yield from _credential(credential, volumes, f"{path}.accessCredentials[{index}]")

@@ -54,16 +54,16 @@ def name_faults(spec: Object, path: str) -> Iterator[Cause]:
         if text := spec.get(key):
             yield from _dns_label(f"{path}.{key}", text)
     for key in _SPEC_REFERENCES:
-        yield from _reference(f"{path}.{key}", spec.get(key))
+        yield from reference_faults(f"{path}.{key}", spec.get(key))
     for index, volume in enumerate(spec.get("volumes") or ()):
         for below in _REFERENCES:
-            yield from _reference(f"{path}.volumes[{index}].{below}", _at(volume, below))
+            yield from reference_faults(f"{path}.volumes[{index}].{below}", _at(volume, below))
     for index, credential in enumerate(spec.get("accessCredentials") or ()):
         for kind in ("sshPublicKey", "userPassword"):
             below = f"{kind}.source.secret.secretName"
-            yield from _reference(f"{path}.accessCredentials[{index}].{below}", _at(credential, below))
+            yield from reference_faults(f"{path}.accessCredentials[{index}].{below}", _at(credential, below))
     for index, volume in enumerate(spec.get("utilityVolumes") or ()):
-        yield from _reference(f"{path}.utilityVolumes[{index}].claimName", volume["claimName"])
+        yield from reference_faults(f"{path}.utilityVolumes[{index}].claimName", volume["claimName"])
     for key in ("interfaces", "networks"):
         place = (spec if key == "networks" else spec["domain"]["devices"]).get(key) or ()
         where = path if key == "networks" else f"{path}.domain.devices"
@@ -71,6 +71,23 @@ def name_faults(spec: Object, path: str) -> Iterator[Cause]:
             if not _QUALIFIED.fullmatch(each["name"]):
                 why = "must be made of at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends"
                 yield invalid(f"{where}.{key}[{index}].name", each["name"], why)
+
+
+def template_faults(metadata: Object, path: str) -> Iterator[Cause]:
+    """The labels of what is made from a template whose metadata is found at `path`."""
+    for key, value in (metadata.get("labels") or {}).items():
+        yield from label_key_faults(f"{path}.labels", key)
+        yield from label_value_faults(f"{path}.labels[{key}]", value)
+
+
+def reference_faults(field: str, name: object) -> Iterator[Cause]:
+    """The name of another object; one that is absent or empty is for others to miss."""
+    if isinstance(name, str) and name and (len(name) > 253 or not _SUBDOMAIN.match(name)):
+        why = (
+            "the name of an object must consist of lower case letters, digits, '-' or '.', and must start and end "
+            "with a letter or digit"
+        )
+        yield invalid(field, name, why)
 
 
 def label_key_faults(field: str, key: str) -> Iterator[Cause]:
@@ -93,15 +110,6 @@ def _dns_label(field: str, text: str) -> Iterator[Cause]:
             "'-', a letter or digit at both ends"
         )
         yield invalid(field, text, why)
-
-
-def _reference(field: str, name: object) -> Iterator[Cause]:
-    if isinstance(name, str) and name and (len(name) > 253 or not _SUBDOMAIN.match(name)):
-        why = (
-            "the name of an object must consist of lower case letters, digits, '-' or '.', and must start and end "
-            "with a letter or digit"
-        )
-        yield invalid(field, name, why)
 
 
 def _at(value: object, path: str) -> object:

@@ -76,7 +76,15 @@ def _firmware(domain: Object, path: str) -> Iterator[Cause]:
     if (given := firmware.get("uuid")) and not _is_uuid(given):
         why = "must be a UUID, such as 5d307ca9-b3ef-428c-8861-06e72d69f223; leave it out for a stable one"
         yield invalid(f"{path}.firmware.uuid", given, why)
-    efi = (firmware.get("bootloader") or {}).get("efi")
+    kernel = firmware.get("kernelBoot") or {}
+    if kernel.get("kernelArgs") and "container" not in kernel:
+        why = "kernel arguments cannot be provided without an external kernel: name its container, or leave them out"
+        yield invalid(f"{path}.firmware.kernelBoot.kernelArgs", kernel["kernelArgs"], why)
+    yield from _secure_boot(domain, path)
+
+
+def _secure_boot(domain: Object, path: str) -> Iterator[Cause]:
+    efi = ((domain.get("firmware") or {}).get("bootloader") or {}).get("efi")
     if efi is not None and efi.get("secureBoot", True) and not _has_smm(domain):
         field = f"{path}.firmware.bootloader.efi"
         why = (
