@@ -19,10 +19,11 @@ from ingot.disks.fault import DiskFault
 from ingot.disks.handover import handed_over
 from ingot.disks.place import Place
 from ingot.disks.resolve import resolve
-from ingot.disks.target import Options, bus_of, device_names, render
+from ingot.disks.target import Options, device_names, render
 from ingot.host.descriptor import Descriptor
 from ingot.host.tasks import together
 from ingot.kube.client import Client
+from ingot.node.domain.threads import io_threads
 from ingot.node.growth import grown
 from ingot.node.pools import Pools
 from ingot.node.record import Record
@@ -64,16 +65,6 @@ def copy_mode(volume: Object) -> str:
     if "ephemeral" in volume:
         return "copy-on-write"
     return str((volume.get("copy") or {}).get("mode", "none"))
-
-
-def io_threads(spec: Object, disks: list[Object]) -> dict[str, int]:
-    """The number of each disk's I/O thread: its own where it asks for one, the common first one where a policy
-    gives every disk one. Only virtio disks have them."""
-    able = [disk for disk in disks if bus_of(disk) == "virtio"]
-    own = [disk["name"] for disk in able if disk.get("dedicatedIOThread")]
-    shared = bool(spec["domain"].get("ioThreadsPolicy"))
-    numbers = {disk["name"]: 1 for disk in able} if shared else {}
-    return numbers | {name: number for number, name in enumerate(own, start=2 if shared else 1)}
 
 
 def _queues(spec: Object) -> int:

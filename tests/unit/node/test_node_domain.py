@@ -9,6 +9,7 @@ import pytest
 
 from ingot.node.domain.document import LONGEST_NAME, Host, domain_name, domain_uuid, domain_xml, instance_uid
 from ingot.node.domain.support import unsupported
+from ingot.node.domain.threads import io_threads
 
 TCG = Host("tcg", "qemu64")
 CONSOLE = Path("/run/console")
@@ -92,6 +93,21 @@ def test_there_are_as_many_io_threads_as_disks_use() -> None:
     assert rendered(instance()).find("iothreads") is None
 
 
+@pytest.mark.parametrize(
+    ("policy", "numbers"),
+    [
+        ({}, {"own": 1}),
+        ({"ioThreadsPolicy": "shared"}, {"a": 1, "b": 1, "c": 1, "own": 2}),
+        ({"ioThreadsPolicy": "auto"}, {"a": 1, "b": 2, "c": 1, "own": 3}),
+        ({"ioThreadsPolicy": "auto", "cpu": {"cores": 8}}, {"a": 1, "b": 2, "c": 3, "own": 4}),
+    ],
+)
+def test_disks_have_threads_of_their_own_or_of_the_policy(policy: dict[str, Any], numbers: dict[str, int]) -> None:
+    disks: list[dict[str, Any]] = [{"name": name} for name in "abc"]
+    disks += [{"name": "drive", "cdrom": {}}, {"name": "own", "dedicatedIOThread": True}]
+    assert io_threads(instance(policy)["spec"], disks) == numbers
+
+
 def test_efi_without_secure_boot_is_asked_for_as_such() -> None:
     root = rendered(instance({"firmware": {"bootloader": {"efi": {"secureBoot": False}}}}))
     assert root.find("os").get("firmware") == "efi"
@@ -110,7 +126,7 @@ def test_efi_without_secure_boot_is_asked_for_as_such() -> None:
         ({}, {"clientPassthrough": {}}, "spec.domain.devices.clientPassthrough"),
         ({}, {"disks": [{"name": "a"}, {"name": "b", "tag": "t"}]}, "spec.domain.devices.disks[1].tag"),
         ({}, {"watchdog": {"name": "w", "diag288": {}}}, "spec.domain.devices.watchdog.diag288"),
-        ({"ioThreadsPolicy": "auto"}, {}, "spec.domain.ioThreadsPolicy"),
+        ({"ioThreadsPolicy": "supplementalPool"}, {}, "spec.domain.ioThreadsPolicy"),
         ({"memory": {"guest": "1Gi", "maxGuest": "2Gi"}}, {}, "spec.domain.memory.maxGuest"),
         ({"cpu": {"sockets": 1, "maxSockets": 4}}, {}, "spec.domain.cpu.maxSockets"),
         (

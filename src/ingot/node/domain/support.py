@@ -23,7 +23,7 @@ NOT_SUPPORTED = {
     "domain.firmware.bootloader.efi.persistent": "the firmware's variables go with the instance; leave it out",
     "domain.features.hyperv.tlbflush.direct": _OUT,
     "domain.features.hyperv.tlbflush.extended": _OUT,
-    "domain.ioThreads": "use ioThreadsPolicy shared, or dedicatedIOThread of disks",
+    "domain.ioThreads": "use ioThreadsPolicy shared or auto, or dedicatedIOThread of disks",
     "domain.devices.filesystems": "use a disk",
     "domain.devices.gpus": _OUT,
     "domain.devices.hostDevices": _OUT,
@@ -90,8 +90,8 @@ def _devices(domain: Object) -> Iterator[str]:
     devices = domain["devices"]
     if (tpm := devices.get("tpm")) is not None and tpm.get("enabled", True):
         yield "spec.domain.devices.tpm: leave it out"
-    if (policy := domain.get("ioThreadsPolicy")) and policy != "shared":
-        yield f"spec.domain.ioThreadsPolicy: {policy} is not there; use shared, or dedicatedIOThread of disks"
+    if domain.get("ioThreadsPolicy") == "supplementalPool":
+        yield "spec.domain.ioThreadsPolicy: use shared or auto"
     for index, interface in enumerate(devices.get("interfaces") or ()):
         if not any(binding in interface for binding in _BINDINGS):
             yield f"spec.domain.devices.interfaces[{index}]: use masquerade"
