@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import logging
 import os
@@ -157,9 +158,23 @@ def state_of(directory: Path, name: str) -> State | None:
 
 
 def down_seconds(directory: Path, name: str) -> float:
-    """For how long a child that should run has not; 0 for one that runs, or that nobody keeps running."""
+    """For how long a child that should run has not; 0 for one that runs, whoever started it, or that nobody wants."""
     state = state_of(directory, name)
-    return 0.0 if state is None or state.state == "Running" else max(0.0, time.time() - state.since)
+    if state is None or state.state == "Running" or _is_held(directory / f"{name}.lock"):
+        return 0.0
+    return max(0.0, time.time() - state.since)
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether some process has the right to be the directory's one of that name."""
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
 
 
 def die_with_parent() -> None:
