@@ -14,19 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ingot.disks.endpoint import Endpoint, Network
+from ingot.disks.fault import DiskFault
 from ingot.disks.imageopts import address
-from ingot.disks.nbdkit import Plan, plan, url_of
+from ingot.disks.nbdkit import Plan, plan
 from ingot.disks.source.refusal import refusal
-from ingot.host.command import CommandFailed, Limits, run
+from ingot.disks.trial import attempt
 from ingot.host.files import make_passable, write_atomically
 from ingot.host.process import Process, spawn
 from ingot.host.short_path import ShortPath
 from ingot.host.sockets import LONGEST
 
 _SOCKET = "socket"
+_TRIAL = "trial"
 _GRACE_SECONDS = 5.0
 _START_SECONDS = 20.0
-_TRY = Limits(seconds=40)
 
 
 def needed(endpoint: Endpoint) -> bool:
@@ -69,7 +70,7 @@ class Bridges:
     async def ensure(self, volume: str, endpoint: Network) -> Network:
         """The endpoint as its bridge shows it. The bridge is started unless it runs already.
 
-        Raises DiskFault when the endpoint cannot be reached or is not fit: BridgeFailed, with what nbdkit says.
+        Raises DiskFault when the endpoint cannot be reached or is not fit, as `trial.attempt` does.
         """
         home = self._home(volume)
         wanted = plan(volume, endpoint, home)
@@ -79,7 +80,7 @@ class Bridges:
         if record is None or not record.serves or record.command != command or not _same_files(home, wanted):
             await self.drop(volume)
             self._write_files(home, wanted)
-            await self._try(volume, endpoint, wanted)
+            await self._try(volume, endpoint, wanted, socket.with_name(_TRIAL))
             await self._start(volume, command, socket)
         origin = address(endpoint)
         return replace(
@@ -123,13 +124,13 @@ class Bridges:
                 await self.drop(volume)
             shutil.rmtree(self._directory)
 
-    async def _try(self, volume: str, endpoint: Network, wanted: Plan) -> None:
-        """Opens the endpoint once, because a bridge that cannot open it would go on trying without a word."""
+    async def _try(self, volume: str, endpoint: Network, wanted: Plan, socket: Path) -> None:
+        _short(self._home(volume)).make()
         try:
-            await run(self._as_user(wanted.trying()), limits=_TRY)
-        except CommandFailed as error:
+            await attempt(volume, endpoint, self._as_user(wanted.trying(socket)), socket)
+        except DiskFault:
             await self.drop(volume)
-            raise refusal(volume, "BridgeFailed", f"{address(endpoint)}: {_said(error, endpoint)}") from error
+            raise
 
     async def _start(self, volume: str, command: list[str], socket: Path) -> None:
         home, log = self._home(volume), self._log(volume)
@@ -149,14 +150,13 @@ class Bridges:
     def _write_files(self, home: Path, wanted: Plan) -> None:
         make_passable(self._directory)
         home.mkdir(mode=0o700)
-        paths = [home]
         for name, content in wanted.files.items():
             write_atomically(home / name, content)
-            paths.append(home / name)
         if self._user is not None:
             known = pwd.getpwnam(self._user)
-            for path in paths:
-                os.chown(path, known.pw_uid, known.pw_gid)
+            # The directory last: until then nobody else can put anything in the place of a file.
+            for path in (*(home / name for name in wanted.files), home):
+                os.chown(path, known.pw_uid, known.pw_gid, follow_symlinks=False)
 
     def _as_user(self, command: list[str]) -> list[str]:
         """The command as the user from its first moment, so that its socket and its files are that user's."""
@@ -203,14 +203,3 @@ def _servers_on(socket: Path) -> list[Process]:
             if argument in (entry / "cmdline").read_bytes():
                 found.append(process)
     return found
-
-
-def _said(error: CommandFailed, endpoint: Network) -> str:
-    """What nbdkit found wrong, without what QEMU makes of it."""
-    lines = [line for line in error.stderr.splitlines() if line.startswith("nbdkit: ")]
-    said = lines[-1].partition("error: ")[2] if lines else ""
-    if "does not support 'range'" in said:
-        return "the server does not answer to range requests, so nothing of it can be read by place; use another server"
-    if endpoint.protocol != "nbd":
-        said = said.replace(url_of(endpoint), address(endpoint))
-    return said or error.stderr or "nbdkit failed without a word"

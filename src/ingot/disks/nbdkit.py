@@ -34,10 +34,9 @@ class Plan:
         # The cache is a file without a name on the filesystem of TMPDIR; it goes with the process.
         return ["env", f"TMPDIR={ready.parent}", *own, *self.parameters, *_RETRIES, *self.reading]
 
-    def trying(self) -> list[str]:
-        """The command that opens the endpoint once, and ends well when it could."""
-        look = 'qemu-img info -f raw "$uri" >/dev/null'
-        return ["nbdkit", *self.options, "-U", "-", *self.parameters, "--run", look]
+    def trying(self, socket: Path) -> list[str]:
+        """The command that serves on a socket, says at once what it does not like, and keeps nothing."""
+        return ["nbdkit", "-f", *self.options, "-U", str(socket), *self.parameters]
 
 
 def plan(volume: str, endpoint: Network, home: Path) -> Plan:
@@ -53,6 +52,8 @@ def _web(volume: str, endpoint: Network, home: Path) -> Plan:
         f"url={url_of(endpoint)}",
         # A redirect may lead to another host, to which curl gives no credentials, but never out of encryption.
         f"protocols={'https' if secure else 'http,https'}",
+        # Where it leads to is not told our address, in which there may be a token.
+        "header=Referer:",
         f"timeout={_REQUEST_SECONDS}",
     ]
     if endpoint.tls is not None and endpoint.tls.certificate:

@@ -11,13 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Web:
-    """What the server has and does, and the Authorization headers that it was sent."""
+    """What the server has and does, and the Authorization and Referer headers that it was sent."""
 
     files: dict[str, bytes]
     ranges: bool = True
     password: str = ""
     redirects: dict[str, str] = field(default_factory=dict)
     seen: list[str | None] = field(default_factory=list)
+    referers: set[str | None] = field(default_factory=set)
     port: int = 0
 
 
@@ -35,6 +36,7 @@ class _Handler(BaseHTTPRequestHandler):
         web = self.web
         path = self.path.partition("?")[0]
         web.seen.append(self.headers.get("Authorization"))
+        web.referers.add(self.headers.get("Referer"))
         if path in web.redirects:
             return self._send(302, b"", body, {"Location": web.redirects[path]})
         wanted = "Basic " + base64.b64encode(f"joe:{web.password}".encode()).decode()

@@ -7,6 +7,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ import trustme
 from disks_web import Web, serving
 
 from ingot.api.kubevirt.uri import HostPort
+from ingot.disks import trial
 from ingot.disks.bridge import Bridges, needed
 from ingot.disks.endpoint import Block, Credentials, File, Network, Tls
 from ingot.disks.fault import DiskFault
@@ -189,28 +191,79 @@ async def test_another_address_is_another_bridge(web, bridges, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
-    [("/none?token=abc", "404"), ("/a/disk.img", "the server does not answer to range requests")],
+    ("path", "said", "reason"),
+    [
+        ("/none?token=abc", "404", "NotFound"),
+        ("/a/disk.img", "the server does not answer to range requests", "NoRanges"),
+    ],
 )
-async def test_a_file_that_cannot_be_had(web, bridges, tmp_path, path, said):
+async def test_a_file_that_cannot_be_had(web, bridges, tmp_path, path, said, reason):
     web.ranges = False
     with pytest.raises(DiskFault, match=said) as fault:
         await bridges.ensure("root", endpoint_of(web, path))
-    assert fault.value.reason == "BridgeFailed"
+    assert fault.value.reason == reason
+    with pytest.raises(DiskFault) as again:
+        await bridges.ensure("root", endpoint_of(web, path))
+    assert again.value.message == fault.value.message
     assert f"http://127.0.0.1:{web.port}" in fault.value.message
     assert "abc" not in fault.value.message
     assert list((tmp_path / "bridges").iterdir()) == []
 
 
 async def test_a_server_that_is_not_there(bridges):
-    with pytest.raises(DiskFault, match="Failed to connect"):
+    with pytest.raises(DiskFault, match="Failed to connect") as fault:
         await bridges.ensure("root", Network("http", "/a", (HostPort("127.0.0.1", 1),)))
+    assert fault.value.reason == "Unreachable"
+
+
+async def test_a_server_that_never_answers_is_not_waited_for_long(bridges, monkeypatch, tmp_path):
+    monkeypatch.setattr(trial, "SECONDS", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        where = (HostPort("127.0.0.1", silent.getsockname()[1]),)
+        for endpoint in (Network("http", "/a", where), Network("nbd", "x", where, tls=Tls())):
+            with pytest.raises(DiskFault, match="did not answer") as fault:
+                await bridges.ensure("root", endpoint)
+            assert fault.value.reason == "Unreachable"
+    assert list((tmp_path / "bridges").iterdir()) == []
+
+
+def test_a_trial_ends_soon_after_its_process(tmp_path):
+    """Killed while it waits for a server, a process leaves no nbdkit behind."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        code = (
+            "import asyncio; from pathlib import Path\n"
+            "from ingot.api.kubevirt.uri import HostPort; from ingot.disks.bridge import Bridges\n"
+            "from ingot.disks.endpoint import Network; from ingot.disks import trial; trial.SECONDS = 0.5\n"
+            f"endpoint = Network('http', '/a', (HostPort('127.0.0.1', {silent.getsockname()[1]}),))\n"
+            f"asyncio.run(Bridges(Path({str(tmp_path)!r}), None).ensure('root', endpoint))"
+        )
+        starter = subprocess.Popen([sys.executable, "-c", code])
+        silent.settimeout(10)
+        connection, _ = silent.accept()
+        with connection:
+            starter.kill()
+            starter.wait()
+            connection.settimeout(10)
+            while connection.recv(4096):
+                pass
+
+
+async def test_a_redirect_tells_nothing_of_where_it_came_from(web, bridges):
+    with serving(Web({"/there": CONTENT})) as other:
+        web.redirects["/here"] = f"http://localhost:{other.port}/there"
+        await bridges.ensure("root", endpoint_of(web, "/here?sig=TOKEN"))
+        assert other.referers == {None}
 
 
 async def test_a_password(web, bridges, tmp_path):
     web.password = "s3cr3t"  # noqa: S105
-    with pytest.raises(DiskFault, match="401"):
+    with pytest.raises(DiskFault, match="401") as fault:
         await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"wrong")))
+    assert fault.value.reason == "AccessDenied"
     shown = await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"s3cr3t")))
     assert await content_of(shown, tmp_path) == CONTENT
     record = record_of(tmp_path)
@@ -236,8 +289,9 @@ async def test_encryption_is_checked(bridges, authority, tmp_path):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     with serving(Web({"/a/disk.img": CONTENT}), context) as web:
-        with pytest.raises(DiskFault, match="certificate"):
+        with pytest.raises(DiskFault, match="certConfigMap") as fault:
             await bridges.ensure("root", endpoint_of(web, protocol="https", tls=Tls()))
+        assert fault.value.reason == "BadCertificate"
         trusted = Tls(_pem(authority.cert_pem))
         shown = await bridges.ensure("root", endpoint_of(web, protocol="https", tls=trusted))
         assert await content_of(shown, tmp_path) == CONTENT
