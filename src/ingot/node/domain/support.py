@@ -33,7 +33,6 @@ NOT_SUPPORTED = {
     "domain.devices.watchdog.diag288": "use i6300esb",
     "domain.devices.disks[].tag": "use serial, by which the guest finds the disk",
     "domain.devices.disks[].changedBlockTracking": _OUT,
-    "domain.devices.interfaces[].ports": _OUT,
     "domain.devices.interfaces[].dhcpOptions": _OUT,
     "domain.devices.interfaces[].tag": _OUT,
     "networks[].multus": "use the pod network",
