@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from guest.bare_qemu import running
 from guest.disks import FILE, cdrom, content, data_disk
-from guest.machine import running
 from guest.servers.ceph import Ceph
 from guest.servers.certificates import Certificates
 from guest.servers.gluster import Gluster
