@@ -26,6 +26,7 @@ from ingot.disks.holder import (
     new_lease,
     with_holders,
 )
+from ingot.disks.identity_words import words
 from ingot.disks.source.refusal import final, refusal
 from ingot.kube.client import Client
 
@@ -224,12 +225,18 @@ def in_use(identity: str, holder: Holder, rival: Holder) -> DiskFault:
     if rival.uid == holder.uid:
         message = (
             f"volumes {holder.volume!r} ({holder.mode}) and {rival.volume!r} ({rival.mode}) of this machine are the "
-            f"same storage, {identity}: remove one, or give both accessMode write-shared or read-shared"
+            f"same storage, {words(identity)}: remove one, or give both accessMode write-shared or read-shared"
         )
         return final(holder.volume, "StorageInUse", message)
+    if rival.namespace == holder.namespace:
+        machine = f"VirtualMachineInstance {rival.namespace}/{rival.name}"
+        who = f"{machine} on node {rival.node!r} as its volume {rival.volume!r}"
+        cure = "stop that machine"
+    else:
+        # Whose it is and where it runs is nobody's business in another namespace.
+        who, cure = "a machine of another namespace", "ask its owner to stop it"
     message = (
-        f"it is wanted {holder.mode}, and VirtualMachineInstance {rival.namespace}/{rival.name} on node {rival.node!r} "
-        f"has the same storage, {identity}, {rival.mode} as its volume {rival.volume!r}: stop that machine, or give "
-        "both volumes accessMode write-shared or read-shared"
+        f"{words(identity)} is in use {rival.mode} by {who}, and is wanted {holder.mode}: {cure}, or give both volumes "
+        "accessMode write-shared or read-shared"
     )
     return refusal(holder.volume, "StorageInUse", message)

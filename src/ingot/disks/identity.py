@@ -2,10 +2,13 @@
 
 Any two endpoints that share one identity are the same bytes. A name that is good on one node only holds the node's.
 What cannot be seen from here to be one: an NBD or web server behind several addresses, a GlusterFS volume through
-several of its servers, and a Ceph cluster through monitors that have none in common.
+several of its servers, a Ceph cluster through monitors that have none in common, and an iSCSI target through portals
+that have none in common. That a server calls its target as another one does proves nothing: names alone would let
+anybody hold storage that is not his.
 """
 
 import asyncio
+import hashlib
 import ipaddress
 import os
 import posixpath
@@ -21,11 +24,14 @@ from ingot.host.descriptor import Descriptor
 RESOLVE_SECONDS = 5.0
 # A Ceph monitor listens on both: the one for the newer protocol, the other for the older.
 _CEPH_NEW, _CEPH_OLD = 3300, 6789
+_ISCSI = 3260
 
 
 async def served(volume: str, protocol: str, hosts: Iterable[HostPort], name: str, node: str) -> frozenset[str]:
     """Of an export: one for each address of each host. Raises DiskFault for a host name without an address."""
     found = set()
+    if protocol in ("http", "https"):
+        name = _without_query(name)
     for host in hosts:
         port = _CEPH_OLD if protocol == "rbd" and host.port == _CEPH_NEW else host.port
         for address in await addresses(volume, host.host):
@@ -33,9 +39,15 @@ async def served(volume: str, protocol: str, hosts: Iterable[HostPort], name: st
     return frozenset(found)
 
 
-def iscsi(iqn: str, lun: int) -> frozenset[str]:
-    """Of a logical unit: a target's name is the only one of its kind in the world; portals are ways to it."""
-    return frozenset({f"iscsi:{iqn.lower()}/{lun}"})
+async def iscsi(volume: str, portals: Iterable[HostPort], iqn: str, lun: int, node: str) -> frozenset[str]:
+    """Of a logical unit: one for each address of each portal. Raises DiskFault as `served` does."""
+    return await served(volume, "iscsi", portals, f"{iqn.lower()}/{lun}", node)
+
+
+def _without_query(name: str) -> str:
+    """A URL's path, and a digest of its query, which tells files apart and may be a token."""
+    path, mark, query = name.partition("?")
+    return f"{path}?{hashlib.sha256(query.encode()).hexdigest()[:16]}" if mark else path
 
 
 async def addresses(volume: str, host: str) -> list[str]:
@@ -94,13 +106,15 @@ def _device(node: str, entry: Path) -> frozenset[str]:
 async def volume(name: str, pv: Object, node: str) -> frozenset[str]:
     """What the details of a PersistentVolume tell of it, beyond the path at which the kubelet has it.
 
-    Raises DiskFault, and UriError for a monitor that is no address.
+    Raises DiskFault, and UriError for a monitor or portal that is no address.
     """
     spec = pv["spec"]
     if "csi" in spec:
         return frozenset({f"csi:{spec['csi']['driver']}/{spec['csi']['volumeHandle']}"})
     if "iscsi" in spec:
-        return iscsi(spec["iscsi"]["iqn"], int(spec["iscsi"].get("lun", 0)))
+        target = spec["iscsi"]
+        portals = [parse_host(portal, _ISCSI) for portal in (target["targetPortal"], *(target.get("portals") or ()))]
+        return await iscsi(name, portals, target["iqn"], int(target.get("lun", 0)), node)
     if "rbd" in spec:
         monitors = [parse_host(monitor, _CEPH_OLD) for monitor in spec["rbd"]["monitors"]]
         return await served(name, "rbd", monitors, f"{spec['rbd'].get('pool', 'rbd')}/{spec['rbd']['image']}", node)

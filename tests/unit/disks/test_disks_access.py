@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ingot.disks.access import AccessMode, wanted
+from ingot.disks.access import AccessMode, in_use, wanted
 from ingot.disks.holder import Holder, holders_of, identity_of, lease_name, new_lease, with_holders
 
 CLAIM = {"persistentVolumeClaim": {"claimName": "c"}}
@@ -47,3 +48,16 @@ def test_a_lease_keeps_its_holders() -> None:
     assert lease["metadata"]["name"] == lease_name(identity)
     assert set(lease["metadata"]["labels"]) == {"ingot.io/storage", "holder.ingot.io/uid-a", "holder.ingot.io/uid-b"}
     assert "holder.ingot.io/uid-b" not in with_holders(lease, [holders[1]])["metadata"]["labels"]
+
+
+def test_who_has_a_storage_is_told_within_a_namespace_only() -> None:
+    own = Holder("lab", "web", "u1", "node-1", "write-exclusive", "root")
+    other = Holder("lab", "db", "u2", "node-2", "read-shared", "data")
+    told = in_use("iscsi:192.0.2.1:3260/iqn.a:b/2", own, other).message
+    assert told.startswith(
+        "LUN 2 of iqn.a:b at 192.0.2.1:3260 is in use read-shared by VirtualMachineInstance lab/db on "
+    )
+    assert "'data'" in told
+    foreign = in_use("iscsi:192.0.2.1:3260/iqn.a:b/2", own, replace(other, namespace="bank")).message
+    assert "by a machine of another namespace" in foreign
+    assert not [name for name in ("bank", "db", "node-2", "data") if name in foreign]

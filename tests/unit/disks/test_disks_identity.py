@@ -12,6 +12,7 @@ from disks_objects import volume
 from ingot.api.kubevirt.uri import HostPort
 from ingot.disks import identity
 from ingot.disks.fault import DiskFault
+from ingot.disks.identity_words import words
 from ingot.host.descriptor import Descriptor
 
 NODE = "node-1"
@@ -53,7 +54,10 @@ async def test_a_host_without_an_address() -> None:
     ("source", "expected"),
     [
         ({"csi": {"driver": "d.io", "volumeHandle": "h"}}, {"csi:d.io/h"}),
-        ({"iscsi": {"iqn": "iqn.2020-01.A:b", "lun": 1}}, {"iscsi:iqn.2020-01.a:b/1"}),
+        (
+            {"iscsi": {"targetPortal": "192.0.2.1", "portals": ["192.0.2.2:99"], "iqn": "iqn.2020-01.A:b", "lun": 1}},
+            {"iscsi:192.0.2.1:3260/iqn.2020-01.a:b/1", "iscsi:192.0.2.2:99/iqn.2020-01.a:b/1"},
+        ),
         ({"rbd": {"monitors": ["192.0.2.1"], "image": "i"}}, {"rbd:192.0.2.1:6789/rbd/i"}),
         ({"nfs": {"server": "192.0.2.1", "path": "/a//b/"}}, {"nfs:192.0.2.1:2049/a/b/disk.img"}),
         ({"fc": {"targetWWNs": ["50A"], "lun": 2}}, {"fc:50a/2"}),
@@ -85,3 +89,39 @@ def test_a_disk_holds_what_lies_on_it(tmp_path: Path) -> None:
     names = {"sda", "sda1", "sda2", "dm-0"}
     assert identity._device(NODE, disk) == {f"block:{NODE}:{name}" for name in names}
     assert identity._device(NODE, disk / "sda1") == {f"block:{NODE}:sda1"}
+
+
+async def test_a_target_of_the_same_name_on_another_server_is_another() -> None:
+    own, foreign = [HostPort("192.0.2.1", 3260)], [HostPort("198.51.100.1", 3260)]
+    assert await iscsi(own) & await iscsi([*own, HostPort("192.0.2.2", 3260)])
+    assert not await iscsi(own) & await iscsi(foreign)
+
+
+async def iscsi(portals: list[HostPort]) -> frozenset[str]:
+    return await identity.iscsi("data", portals, "iqn.2020-01.org:disks", 2, NODE)
+
+
+async def test_a_token_in_an_address_is_not_told() -> None:
+    one, other = [await served("http", "192.0.2.1", 80, f"a?sig={token}") for token in ("HUSH", "HISH")]
+    assert not one & other
+    assert "HUSH" not in str(one)
+    assert words(next(iter(one))) == "http://192.0.2.1:80/a"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("iscsi:192.0.2.1:3260/iqn.a:b/2", "LUN 2 of iqn.a:b at 192.0.2.1:3260"),
+        ("nbd:node-1@127.0.0.1:10809/x/y", "NBD export 'x/y' at 127.0.0.1:10809"),
+        ("rbd:[2001:db8::1]:6789/p/i", "RBD image 'p/i' at [2001:db8::1]:6789"),
+        ("nfs:192.0.2.1:2049/a/disk.img", "NFS file 'a/disk.img' at 192.0.2.1:2049"),
+        ("file:node-1:/a/b", "the file /a/b of node 'node-1'"),
+        ("file:shared:/a/b", "the shared file /a/b"),
+        ("block:node-1:sda", "the device sda of node 'node-1'"),
+        ("csi:d.io/h/1", "volume 'h/1' of CSI driver d.io"),
+        ("pv:pv-1", "PersistentVolume 'pv-1'"),
+        ("fc:50a/2", "fc:50a/2"),
+    ],
+)
+def test_identities_in_words(name: str, told: str) -> None:
+    assert words(name) == told

@@ -224,7 +224,7 @@ async def test_an_iscsi_volume_configures_qemu(tmp_path: Path) -> None:
     assert found.credentials == Credentials("u", b"p")
     assert (found.protocol, found.name, found.hosts, found.lun) == ("iscsi", direct.name, direct.hosts, 3)
     assert found.initiator == direct.initiator
-    other = await endpoint(tmp_path, {"iscsi": {"targetPortal": "h", "iqn": "iqn.2020-01.a:B", "lun": 3}})
+    other = await endpoint(tmp_path, {"iscsi": {"targetPortal": "10.0.0.1:3260", "iqn": "iqn.2020-01.a:B", "lun": 3}})
     assert found.identities & other.identities, "one LUN is one storage, whichever way it was reached"
     plain = await endpoint(tmp_path, SOURCE, claim(), volume(iscsi={**ISCSI, **reference}))
     assert isinstance(plain, Network)
@@ -268,7 +268,7 @@ async def test_the_kubelet_is_chosen(tmp_path: Path) -> None:
     raw(path / "disk.img")
     found = await endpoint(tmp_path, SOURCE | {"driver": {"name": "kubelet"}}, claim(), pv)
     assert isinstance(found, File)
-    assert "iscsi:iqn.2020-01.a:b/3" in found.identities
+    assert "iscsi:10.0.0.1:3260/iqn.2020-01.a:b/3" in found.identities
 
 
 async def test_a_block_volume(tmp_path: Path, loop: tuple[Path, Path]) -> None:

@@ -87,11 +87,11 @@ async def test_a_bad_address_is_final() -> None:
     ],
 )
 async def test_chap(keys: dict[str, bytes]) -> None:
-    source = {"iscsi": {"targetPortal": "h:99", "iqn": "iqn.2020-01.a:b", "secretRef": {"name": "s"}}}
+    source = {"iscsi": {"targetPortal": "192.0.2.1:99", "iqn": "iqn.2020-01.a:b", "secretRef": {"name": "s"}}}
     source["iscsi"]["initiatorName"] = "iqn.2020-01.me:x"
     found = await endpoint(source, secret("s", **keys))
     assert found.credentials == Credentials("me", b"secret")
-    assert found.hosts == (HostPort("h", 99),)
+    assert found.hosts == (HostPort("192.0.2.1", 99),)
     assert found.initiator == "iqn.2020-01.me:x"
     assert "secret" not in repr(found.credentials).replace("secret=", "")
 
@@ -162,7 +162,7 @@ async def test_what_a_protocol_has_no_use_for_is_refused(uri: str, attribute: st
     ("source", "told"),
     [
         ({"nbd": {"host": "127.0.0.1", "tls": True, "secretRef": {"name": "s"}}}, "tls.crt"),
-        ({"iscsi": {"targetPortal": "h", "iqn": "iqn.2020-01.a:b", "secretRef": {"name": "s"}}}, "username"),
+        ({"iscsi": {"targetPortal": "127.0.0.1", "iqn": "iqn.2020-01.a:b", "secretRef": {"name": "s"}}}, "username"),
         ({"rbd": {"monitors": ["127.0.0.1"], "image": "i", "secretRef": {"name": "s"}}}, "`key`"),
         ({"http": {"url": "http://127.0.0.1/a", "secretRef": {"name": "s"}}}, "accessKeyId"),
     ],
@@ -179,7 +179,7 @@ async def test_secrets_that_are_missing_or_lack_keys(source: dict[str, Any], tol
 
 
 async def test_mutual_chap_is_refused_rather_than_left_out() -> None:
-    source = {"iscsi": {"targetPortal": "h", "iqn": "iqn.2020-01.a:b", "secretRef": {"name": "s"}}}
+    source = {"iscsi": {"targetPortal": "127.0.0.1", "iqn": "iqn.2020-01.a:b", "secretRef": {"name": "s"}}}
     fault = await refused(source, secret("s", username=b"a", password=b"b", node__session__auth__username_in=b"c"))
     assert "mutual CHAP" in fault.message
 

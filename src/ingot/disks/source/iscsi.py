@@ -55,7 +55,7 @@ async def endpoint(reference: Reference, place: Place, client: Client) -> Networ
         initiator=reference.initiator,
         format=reference.format,
         credentials=await _credentials(reference, place, client) if reference.secret else None,
-        identities=identity.iscsi(at.name, at.lun),
+        identities=await identity.iscsi(reference.volume, at.hosts, at.name, at.lun, place.node),
     )
 
 
