@@ -15,7 +15,7 @@ PACKAGES=(
     # The guest of the demo: a kernel that apt-get downloads, and these.
     busybox-static isolinux syslinux-common
 )
-TEST_PACKAGES=(ceph-common ceph-mon ceph-osd glusterfs-server nginx-light podman tgt wrk xfsprogs)
+TEST_PACKAGES=(ceph-common ceph-mon ceph-osd glusterfs-server libxml2-utils nginx-light podman tgt wrk xfsprogs)
 # containerd for the pods of a real kubelet, and gRPC for a CSI driver.
 KUBE_PACKAGES=(containerd containernetworking-plugins python3-grpcio)
 POLICY=/usr/sbin/policy-rc.d

@@ -9,32 +9,27 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from xdist.remote import Producer
 
 from guest.image.build import GuestImage
 from guest.lab import Lab
 from guest.servers.ceph import Ceph
 from guest.servers.gluster import Gluster
 from guest.servers.server import LoopbackServer
+from guest.spread import Spread, place
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 
 S = TypeVar("S", bound=LoopbackServer)
 
-# Files whose tests have nothing in common but the lab, so that several workers may have them.
-_SPLIT = ("test_matrix",)
-# These wait for longest: workers that begin with them are not the last to end.
-_FIRST = ("test_matrix.py::test_source_with_every_copy_mode[gluster]", "test_survival")
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spread:
+    return Spread(config, log)
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups for `--dist loadgroup`, and the order in which workers take them: the tests of a file stay together."""
-    ours = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
-    for item in ours:
-        module = item.path.stem
-        item.add_marker(pytest.mark.xdist_group(item.name if module in _SPLIT else module))
-    others = [item for item in items if item not in ours]
-    items[:] = others + sorted(ours, key=lambda item: not any(first in item.nodeid for first in _FIRST))
+    items.sort(key=lambda item: place(item.nodeid))
 
 
 @pytest.fixture(scope="session")
