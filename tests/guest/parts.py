@@ -16,7 +16,7 @@ from guest import lab as living
 from guest.console import Console
 from guest.lab import Lab
 from ingot.api.kubevirt.names import SYSTEM_NAMESPACE
-from ingot.api.object import Object, name_of
+from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import LEASES
 from ingot.api.status import ApiError
 from ingot.disks.holder import LABEL
@@ -100,8 +100,7 @@ async def console(lab: Lab, instance: Object) -> AsyncIterator[Console]:
 
 def qemus(lab: Lab, instance: Object) -> list[int]:
     """The numbers of the QEMUs that an instance has."""
-    mark = f"guest={domain_name(instance)},"
-    return [pid for pid, command in lab.processes(mark) if "qemu-system" in command[0]]
+    return [pid for pid, command in lab.processes(uid_of(instance)) if "qemu-system" in command[0]]
 
 
 def launches(lab: Lab, instance: Object) -> int:
