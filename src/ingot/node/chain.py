@@ -11,7 +11,7 @@ from ingot.api.kubevirt.sizes import vcpus
 from ingot.api.kubevirt.usage import DEFAULT_USAGE
 from ingot.api.object import Object, namespace_of
 from ingot.disks import bridge, copy, inspect
-from ingot.disks.access import Claims, wanted
+from ingot.disks.access import AccessMode, Claims, wanted
 from ingot.disks.credentials import secret_usage
 from ingot.disks.endpoint import Endpoint, File, Network
 from ingot.disks.facts import Facts, look
@@ -20,6 +20,7 @@ from ingot.disks.handover import handed_over
 from ingot.disks.place import Place
 from ingot.disks.resolve import resolve
 from ingot.disks.target import Options, device_names, render
+from ingot.disks.writing import check_writable
 from ingot.host.descriptor import Descriptor
 from ingot.host.tasks import together
 from ingot.kube.client import Client
@@ -131,13 +132,15 @@ class Chains:
         source = await resolve(volume, instance, place, self._client)
         if isinstance(source, Network) and bridge.needed(source):
             source = await self._bridges(record).ensure(name, source)
+        mode, access = copy_mode(volume), wanted(volume, disk)
         if source.identities:
             # First the look, which proves that we are let in: nobody holds what he could not open.
             size = await inspect.probe(name, source, record.directory)
-            await self._claims.claim(instance, name, source.identities, wanted(volume, disk))
+            await self._claims.claim(instance, name, source.identities, access)
+            if mode == "none" and access is not AccessMode.READ_SHARED:
+                await check_writable(name, source, record.directory)
             size = await grown(instance, volume, disk, source, size)
         await self._tell_secret(record, name, source)
-        mode = copy_mode(volume)
         if mode == "none":
             return source, size
         return await self._copy(record, volume, mode, source, progress), size
