@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +63,7 @@ DELETING = [
     ("before", lambda: Fault(LocalVolumes, "remove")),
     pytest.param("detached", lambda: Fault(loop, "detach", after=True), marks=BLOCK_ONLY),
     ("renamed", lambda: Fault(local, "sync_directory", after=True)),
-    ("half deleted", lambda: Fault(shutil, "rmtree", 2)),
+    ("half deleted", lambda: Fault(local, "remove_tree", 2)),
     ("deleted", lambda: Fault(Removal, "_let_go")),
     ("let go", lambda: Fault(LocalVolumes, "forget")),
 ]
