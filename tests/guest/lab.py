@@ -26,6 +26,7 @@ from ingot.api.resources import EVENTS, INSTANCES, MACHINES, NODES
 from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.objects import condition
+from ingot.node.libvirtd import Libvirtd
 from ingot_up import IngotUp
 from kube.server import INGOT
 
@@ -79,9 +80,14 @@ class Lab(IngotUp):
     def _left(self) -> list[tuple[int, list[str]]]:
         """Processes that have not ended a moment after they were to."""
         deadline = time.monotonic() + 5
-        while (left := self.processes()) and time.monotonic() < deadline:
+        while (left := self._all()) and time.monotonic() < deadline:
             time.sleep(0.1)
         return left
+
+    def _all(self) -> list[tuple[int, list[str]]]:
+        # In a mount namespace of its own, libvirtd does not name the directory.
+        libvirtd = Libvirtd(self.directory / "node" / "libvirt").process
+        return self.processes() + ([(libvirtd.pid, ["libvirtd"])] if libvirtd else [])
 
     def processes(self, mark: str = "") -> list[tuple[int, list[str]]]:
         """Processes with the directory, or another text, in their arguments; our own parents are not among them."""
