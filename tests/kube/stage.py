@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eventual import eventually
@@ -13,7 +13,7 @@ from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resource import Resource
 from ingot.api.resources import PODS, VOLUME_CLAIMS, VOLUMES
 from ingot.api.status import ApiError
-from ingot.disks.endpoint import Endpoint
+from ingot.disks.endpoint import Endpoint, File
 from ingot.disks.place import Place
 from ingot.disks.resolve import resolve
 from ingot.kube.client import Client
@@ -101,4 +101,6 @@ class Stage:
     async def resolved(self, pod: Object) -> Endpoint:
         place = Place(self.namespace, self.node.name, uid_of(pod), self.node.root, self.node.directory)
         source = {"name": "disk", "persistentVolumeClaim": {"claimName": "claim"}}
-        return await resolve(source, {}, place, self.client)
+        endpoint = await resolve(source, {}, place, self.client)
+        # An open file in it would keep the volume from being unmounted.
+        return replace(endpoint, opened=None) if isinstance(endpoint, File) else endpoint
