@@ -93,8 +93,12 @@ class Machines:
         for tag in ("uuid", "seclabel"):
             for element in root.findall(tag):
                 root.remove(element)
-        for source in [*root.iterfind("devices/serial/source"), *root.iterfind("devices/console/source")]:
-            source.set("path", str(self._lab.home / "plain"))
+        for device in ("serial", "console", "channel"):
+            for source in root.iterfind(f"devices/{device}/source"):
+                source.set("path", str(self._lab.home / f"plain-{device.replace('serial', 'console')}"))
+        for source in root.iter("source"):
+            # virsh opens the file by its path.
+            source.attrib.pop("fdgroup", None)
         path = self._lab.home / "plain.xml"
         path.write_text(re.sub("<name>.*</name>", "<name>plain</name>", ElementTree.tostring(root, encoding="unicode")))
         began = time.perf_counter()
