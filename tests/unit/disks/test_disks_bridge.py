@@ -113,7 +113,7 @@ def arguments_of(pid):
     return Path(f"/proc/{pid}/cmdline").read_bytes().decode()
 
 
-def record_of(tmp_path, volume="root"):
+def record_of(tmp_path, volume="data"):
     return json.loads((tmp_path / "bridges" / f"{volume}.json").read_bytes())
 
 
@@ -127,15 +127,15 @@ def test_what_needs_a_bridge(tmp_path):
 
 
 async def test_a_web_server_behind_a_socket(web, bridges, tmp_path):
-    shown = await bridges.ensure("root", endpoint_of(web))
+    shown = await bridges.ensure("data", endpoint_of(web))
     assert (shown.protocol, shown.name, shown.hosts, shown.identities) == ("nbd", "", (), {"web:x"})
-    assert shown.socket == tmp_path / "bridges/root/socket"
+    assert shown.socket == tmp_path / "bridges/data/socket"
     assert shown.socket.stat().st_mode & 0o022 == 0
     assert await content_of(shown, tmp_path) == CONTENT
 
 
 async def test_small_reads_are_few_requests(web, bridges):
-    shown = await bridges.ensure("root", endpoint_of(web))
+    shown = await bridges.ensure("data", endpoint_of(web))
     web.seen.clear()
     await run(
         ["qemu-img", "bench", "-c", "60", "-d", "1", "-s", "4096", "-f", "raw", f"nbd+unix:///?socket={shown.socket}"]
@@ -144,19 +144,19 @@ async def test_small_reads_are_few_requests(web, bridges):
 
 
 async def test_a_later_process_finds_the_bridge(web, bridges, tmp_path):
-    first = await bridges.ensure("root", endpoint_of(web))
+    first = await bridges.ensure("data", endpoint_of(web))
     before = record_of(tmp_path)
-    assert await Bridges(tmp_path, None).ensure("root", endpoint_of(web)) == first
+    assert await Bridges(tmp_path, None).ensure("data", endpoint_of(web)) == first
     assert record_of(tmp_path) == before
     assert await bridges.mend() == []
 
 
 async def test_a_bridge_that_died_is_mended_on_its_socket(web, bridges, tmp_path):
-    shown = await bridges.ensure("root", endpoint_of(web))
+    shown = await bridges.ensure("data", endpoint_of(web))
     process = Process.from_record(record_of(tmp_path))
     process.signal(signal.SIGKILL)
     assert await process.ended(5)
-    assert await bridges.mend() == ["root"]
+    assert await bridges.mend() == ["data"]
     assert await content_of(shown, tmp_path) == CONTENT
     assert await bridges.mend() == []
 
@@ -174,18 +174,18 @@ async def test_nothing_is_left_in_the_end(web, bridges, tmp_path):
 
 
 async def test_a_bridge_without_a_record_is_found(web, bridges, tmp_path):
-    await bridges.ensure("root", endpoint_of(web))
+    await bridges.ensure("data", endpoint_of(web))
     process = Process.from_record(record_of(tmp_path))
-    (tmp_path / "bridges/root.json").unlink()
+    (tmp_path / "bridges/data.json").unlink()
     await bridges.end()
     assert not process.alive
 
 
 async def test_another_address_is_another_bridge(web, bridges, tmp_path):
     web.files["/b"] = bytes(4096)
-    await bridges.ensure("root", endpoint_of(web))
+    await bridges.ensure("data", endpoint_of(web))
     first = Process.from_record(record_of(tmp_path))
-    shown = await bridges.ensure("root", endpoint_of(web, "/b"))
+    shown = await bridges.ensure("data", endpoint_of(web, "/b"))
     assert not first.alive
     assert await content_of(shown, tmp_path) == bytes(4096)
 
@@ -200,10 +200,10 @@ async def test_another_address_is_another_bridge(web, bridges, tmp_path):
 async def test_a_file_that_cannot_be_had(web, bridges, tmp_path, path, said, reason):
     web.ranges = False
     with pytest.raises(DiskFault, match=said) as fault:
-        await bridges.ensure("root", endpoint_of(web, path))
+        await bridges.ensure("data", endpoint_of(web, path))
     assert fault.value.reason == reason
     with pytest.raises(DiskFault) as again:
-        await bridges.ensure("root", endpoint_of(web, path))
+        await bridges.ensure("data", endpoint_of(web, path))
     assert again.value.message == fault.value.message
     assert f"http://127.0.0.1:{web.port}" in fault.value.message
     assert "abc" not in fault.value.message
@@ -212,7 +212,7 @@ async def test_a_file_that_cannot_be_had(web, bridges, tmp_path, path, said, rea
 
 async def test_a_server_that_is_not_there(bridges):
     with pytest.raises(DiskFault, match="Failed to connect") as fault:
-        await bridges.ensure("root", Network("http", "/a", (HostPort("127.0.0.1", 1),)))
+        await bridges.ensure("data", Network("http", "/a", (HostPort("127.0.0.1", 1),)))
     assert fault.value.reason == "Unreachable"
 
 
@@ -224,7 +224,7 @@ async def test_a_server_that_never_answers_is_not_waited_for_long(bridges, monke
         where = (HostPort("127.0.0.1", silent.getsockname()[1]),)
         for endpoint in (Network("http", "/a", where), Network("nbd", "x", where, tls=Tls())):
             with pytest.raises(DiskFault, match="did not answer") as fault:
-                await bridges.ensure("root", endpoint)
+                await bridges.ensure("data", endpoint)
             assert fault.value.reason == "Unreachable"
     assert list((tmp_path / "bridges").iterdir()) == []
 
@@ -255,32 +255,32 @@ def test_a_trial_ends_soon_after_its_process(tmp_path):
 async def test_a_redirect_tells_nothing_of_where_it_came_from(web, bridges):
     with serving(Web({"/there": CONTENT})) as other:
         web.redirects["/here"] = f"http://localhost:{other.port}/there"
-        await bridges.ensure("root", endpoint_of(web, "/here?sig=TOKEN"))
+        await bridges.ensure("data", endpoint_of(web, "/here?sig=TOKEN"))
         assert other.referers == {None}
 
 
 async def test_a_password(web, bridges, tmp_path):
     web.password = "s3cr3t"  # noqa: S105
     with pytest.raises(DiskFault, match="401") as fault:
-        await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"wrong")))
+        await bridges.ensure("data", endpoint_of(web, credentials=Credentials("joe", b"wrong")))
     assert fault.value.reason == "AccessDenied"
-    shown = await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"s3cr3t")))
+    shown = await bridges.ensure("data", endpoint_of(web, credentials=Credentials("joe", b"s3cr3t")))
     assert await content_of(shown, tmp_path) == CONTENT
     record = record_of(tmp_path)
     for text in (arguments_of(record["pid"]), json.dumps(record)):
         assert "s3cr3t" not in text
-    assert (tmp_path / "bridges/root/password").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "bridges/data/password").stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_password_of_two_lines(web, bridges):
     with pytest.raises(DiskFault, match="one line"):
-        await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"a\nb")))
+        await bridges.ensure("data", endpoint_of(web, credentials=Credentials("joe", b"a\nb")))
 
 
 async def test_another_host_gets_no_credentials(web, bridges, tmp_path):
     with serving(Web({"/there": CONTENT})) as other:
         web.redirects["/here"] = f"http://localhost:{other.port}/there"
-        shown = await bridges.ensure("root", endpoint_of(web, "/here", credentials=Credentials("joe", b"pass")))
+        shown = await bridges.ensure("data", endpoint_of(web, "/here", credentials=Credentials("joe", b"pass")))
         assert await content_of(shown, tmp_path) == CONTENT
         assert set(other.seen) == {None}
 
@@ -290,36 +290,36 @@ async def test_encryption_is_checked(bridges, authority, tmp_path):
     authority.issue_cert("127.0.0.1").configure_cert(context)
     with serving(Web({"/a/disk.img": CONTENT}), context) as web:
         with pytest.raises(DiskFault, match="certConfigMap") as fault:
-            await bridges.ensure("root", endpoint_of(web, protocol="https", tls=Tls()))
+            await bridges.ensure("data", endpoint_of(web, protocol="https", tls=Tls()))
         assert fault.value.reason == "BadCertificate"
         trusted = Tls(_pem(authority.cert_pem))
-        shown = await bridges.ensure("root", endpoint_of(web, protocol="https", tls=trusted))
+        shown = await bridges.ensure("data", endpoint_of(web, protocol="https", tls=trusted))
         assert await content_of(shown, tmp_path) == CONTENT
 
 
 async def test_a_certificate_of_ours_is_not_for_the_web(web, bridges, authority):
     with pytest.raises(DiskFault, match=r"tls\.crt") as fault:
-        await bridges.ensure("root", endpoint_of(web, protocol="https", tls=Tls("", *_pair(authority))))
+        await bridges.ensure("data", endpoint_of(web, protocol="https", tls=Tls("", *_pair(authority))))
     assert fault.value.reason == "ClientCertificateUnsupported"
 
 
 async def test_an_encrypted_block_server(export, bridges, tmp_path):
-    shown = await bridges.ensure("root", export)
+    shown = await bridges.ensure("data", export)
     assert await content_of(shown, tmp_path) == CONTENT
-    assert (tmp_path / "bridges/root/client-key.pem").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "bridges/data/client-key.pem").stat().st_mode & 0o777 == 0o600
 
 
 async def test_an_encrypted_block_server_that_nobody_vouches_for(export, bridges):
     stranger = Tls(_pem(trustme.CA().cert_pem), export.tls.certificate, export.tls.key)
     with pytest.raises(DiskFault, match="certificate"):
-        await bridges.ensure("root", Network("nbd", "x", export.hosts, tls=stranger))
+        await bridges.ensure("data", Network("nbd", "x", export.hosts, tls=stranger))
 
 
 async def test_a_long_directory(web, tmp_path):
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     bridges = Bridges(deep, None)
-    shown = await bridges.ensure("root", endpoint_of(web))
+    shown = await bridges.ensure("data", endpoint_of(web))
     try:
         assert len(str(shown.socket)) <= LONGEST
         assert await content_of(shown, tmp_path) == CONTENT
@@ -333,10 +333,10 @@ async def test_a_bridge_of_another_user(web, open_path, tmp_path):
     bridges = Bridges(open_path, "nobody")
     nobody = pwd.getpwnam("nobody").pw_uid
     try:
-        shown = await bridges.ensure("root", endpoint_of(web, credentials=Credentials("joe", b"pass")))
+        shown = await bridges.ensure("data", endpoint_of(web, credentials=Credentials("joe", b"pass")))
         assert owner_of(record_of(open_path)["pid"]) == nobody
         assert shown.socket.stat().st_uid == nobody
-        assert (open_path / "bridges/root/password").stat().st_uid == nobody
+        assert (open_path / "bridges/data/password").stat().st_uid == nobody
         assert await content_of(shown, tmp_path) == CONTENT
     finally:
         await bridges.end()

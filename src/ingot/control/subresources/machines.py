@@ -75,7 +75,9 @@ class Machines:
 
         seconds = options.grace_period_seconds
         if seconds is not None and seconds > 0:
-            raise bad_request("For force restart, only gracePeriod=0 is supported for now")
+            raise bad_request(
+                "gracePeriodSeconds must be 0, which ends the guest at once; leave it out to let the guest shut down"
+            )
         if seconds is not None and seconds < 0:
             raise bad_request("gracePeriod has to be greater or equal to 0")
         await self._attempt(namespace, name, step)
