@@ -34,8 +34,10 @@ DISK = """\
 <disk type='file'><driver name='qemu' type='raw'/><source file='{path}'/><target dev='vda' bus='virtio'/></disk>
 """
 
-pytestmark = pytest.mark.skipif(shutil.which("libvirtd") is None, reason="apt-get install libvirt-daemon")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="for root")
+pytestmark = pytest.mark.skipif(shutil.which("libvirtd") is None, reason="no libvirtd: run `make setup`")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root's libvirtd has directories and a user for QEMU of its own"
+)
 
 
 @pytest.fixture(scope="module")

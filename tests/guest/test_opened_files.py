@@ -25,7 +25,7 @@ from ingot.node.hypervisor import Hypervisor
 from ingot.node.libvirtd import Libvirtd
 from ingot.node.link import HypervisorError
 
-pytestmark = pytest.mark.skipif(shutil.which("libvirtd") is None, reason="apt-get install libvirt-daemon")
+pytestmark = pytest.mark.skipif(shutil.which("libvirtd") is None, reason="no libvirtd: run `make setup`")
 MIB = 1 << 20
 DOMAIN = """\
 <domain type='qemu'><name>{name}</name><uuid>{uuid}</uuid>

@@ -2,11 +2,10 @@
 
 from typing import Any
 
+import libvirt
 import pytest
 
 from ingot.node.events import Kind, Phase, register, state
-
-libvirt = pytest.importorskip("libvirt")
 
 
 @pytest.mark.parametrize(

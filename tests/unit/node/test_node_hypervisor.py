@@ -12,7 +12,6 @@ from ingot.node.libvirtd import GivenLibvirt
 from ingot.node.link import HypervisorError
 from ingot.node.pools import Pools
 
-pytest.importorskip("libvirt")
 DOMAIN = "<domain type='test'><name>{name}</name><memory>32768</memory><os><type>hvm</type></os></domain>"
 
 
