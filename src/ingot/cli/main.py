@@ -17,6 +17,7 @@ COMMANDS = {
     "delete": "ingot.cli.delete:delete",
     "wait": "ingot.cli.wait:wait",
     "vm": "ingot.cli.vm.group:vm",
+    "image": "ingot.cli.image.group:image",
     "machine": "ingot.cli.machine:machine",
     "agent": "ingot.cli.agent:agent",
     "doctor": "ingot.cli.doctor:doctor",

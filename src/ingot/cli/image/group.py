@@ -1,0 +1,12 @@
+"""`ingot image`: disks in container registries, in and out."""
+
+import click
+
+from ingot.cli.main import LazyGroup
+
+COMMANDS: dict[str, str] = {}
+
+
+@click.group(cls=LazyGroup, places=COMMANDS)
+def image() -> None:
+    """Disks in container registries: push, pull, look into and compare them."""
