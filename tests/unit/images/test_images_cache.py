@@ -1,0 +1,184 @@
+"""The chunk cache: checked, bounded, shared by processes, and safe under deletion and full disks."""
+
+import hashlib
+import logging
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ingot.images.cache import SHARDS, Cache, default_directory
+from ingot.images.fault import ImageFault
+
+SIZE = 1 << 12
+
+
+def data(number: int, size: int = SIZE) -> bytes:
+    return number.to_bytes(8, "little") * (size // 8)
+
+
+def digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def fill(cache: Cache, numbers: range, size: int = SIZE) -> None:
+    for number in numbers:
+        content = data(number, size)
+        cache.put(digest(content), content)
+
+
+def file_of(cache: Cache, content: bytes) -> Path:
+    name = digest(content).hex()
+    return cache.directory / "chunks" / name[:2] / name
+
+
+def test_what_was_put_is_there_for_others(tmp_path: Path) -> None:
+    content = data(1)
+    assert Cache(tmp_path).get(digest(content)) is None
+    assert Cache(tmp_path).put(digest(content), memoryview(content))
+    other = Cache(tmp_path)
+    assert other.has(digest(content))
+    assert other.get(digest(content)) == content
+    assert other.usage() == (SIZE, 1)
+
+
+@pytest.mark.parametrize("harm", [b"", b"short", data(2), data(1) + b"more"])
+def test_a_damaged_file_is_removed_and_counts_as_absent(tmp_path: Path, harm: bytes) -> None:
+    cache, content = Cache(tmp_path), data(1)
+    cache.put(digest(content), content)
+    file_of(cache, content).write_bytes(harm)
+    assert cache.get(digest(content)) is None
+    assert not cache.has(digest(content))
+    assert cache.counters.damaged == 1
+    cache.put(digest(content), content)
+    assert cache.get(digest(content)) == content
+
+
+def test_it_stays_within_its_limit(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, limit=SHARDS * 4 * SIZE)
+    fill(cache, range(2000))
+    size, count = cache.usage()
+    assert size == count * SIZE
+    assert SHARDS * SIZE < size <= SHARDS * 4 * SIZE
+    assert cache.counters.evicted == 2000 - count
+
+
+def test_what_was_used_last_stays(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, limit=SHARDS * 3 * SIZE)
+    same = [content for content in map(data, range(4000)) if digest(content)[0] == 0][:4]
+    for age, content in zip((300, 2000, 100), same, strict=False):
+        cache.put(digest(content), content)
+        os.utime(file_of(cache, content), (1e9 - age, 1e9 - age))
+    # The oldest of them is read, and so is the youngest.
+    assert cache.get(digest(same[1])) == same[1]
+    cache.put(digest(same[3]), same[3])
+    assert [cache.has(digest(content)) for content in same] == [False, True, False, True]
+
+
+def test_a_chunk_that_no_shard_has_room_for_is_not_cached(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, limit=SHARDS * SIZE)
+    assert not cache.put(digest(data(1, 2 * SIZE)), data(1, 2 * SIZE))
+    assert cache.usage() == (0, 0)
+
+
+def test_deletion_under_readers_and_writers_loses_nothing_but_the_cache(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", limit=SHARDS * 64 * SIZE)
+    done, wrong = threading.Event(), []
+
+    def work() -> None:
+        while not done.is_set():
+            fill(cache, range(50))
+            for number in range(50):
+                if cache.get(digest(data(number))) not in (None, data(number)):
+                    wrong.append(number)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        shutil.rmtree(cache.directory, ignore_errors=True)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    fill(cache, range(10))
+    assert cache.get(digest(data(3))) == data(3)
+
+
+PROCESS = """
+import sys, hashlib
+from pathlib import Path
+from ingot.images.cache import Cache
+cache = Cache(Path(sys.argv[1]), limit=int(sys.argv[2]))
+for number in range(600):
+    content = (number % 400).to_bytes(8, "little") * 512
+    digest = hashlib.sha256(content).digest()
+    found = cache.get(digest)
+    assert found in (None, content)
+    assert cache.put(digest, content)
+assert cache.counters.damaged == 0
+"""
+
+
+def test_several_processes_share_it(tmp_path: Path) -> None:
+    limit = SHARDS * 2 * SIZE
+    command = [sys.executable, "-c", PROCESS, str(tmp_path), str(limit)]
+    running = [subprocess.Popen(command) for _ in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    size, _ = Cache(tmp_path, limit).usage()
+    assert 0 < size <= limit + 3 * SIZE * SHARDS // 16
+    assert not list(tmp_path.rglob(".part-*"))
+    for path in (tmp_path / "chunks").glob("*/*"):
+        assert digest(path.read_bytes()).hex() == path.name
+
+
+def test_a_full_disk_means_uncached_and_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = Cache(tmp_path)
+    cache.put(digest(data(1)), data(1))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, before[1]))
+    try:
+        with caplog.at_level(logging.WARNING):
+            assert not cache.put(digest(data(2)), data(2))
+            assert not cache.put(digest(data(3)), data(3))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [record.message for record in caplog.records if "takes no more" in record.message] == [
+        f"chunk cache: {tmp_path} takes no more (File too large); chunks are used uncached"
+    ]
+    assert cache.counters.refused == 2
+    assert not list(tmp_path.rglob(".part-*"))
+    assert cache.get(digest(data(1))) == data(1)
+    assert cache.put(digest(data(2)), data(2))
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_count(tmp_path: Path) -> None:
+    cache, content = Cache(tmp_path), data(1)
+    left = file_of(cache, content).with_name(".part-0123")
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    os.utime(left, (1e9, 1e9))
+    cache.put(digest(content), content)
+    assert not left.exists()
+
+
+def test_a_directory_that_cannot_be_is_refused_with_the_cure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(ImageFault, match="--cache"):
+        Cache(tmp_path / "file" / "cache")
+
+
+def test_where_it_is_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/user")
+    monkeypatch.delenv("INGOT_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert default_directory() == Path("/home/user/.cache/ingot")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/user")
+    assert default_directory() == Path("/var/cache/user/ingot")
+    monkeypatch.setenv("INGOT_CACHE", "/srv/chunks")
+    assert default_directory() == Path("/srv/chunks")
