@@ -1,0 +1,130 @@
+"""A disk that an NBD server exports, as content."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Self, TypeVar
+
+from ingot.images.content import Extent
+from ingot.images.fault import ImageFault
+from ingot.images.nbd import wire
+from ingot.images.nbd.address import Address
+from ingot.images.nbd.connection import Connection
+
+# Pauses before a lost connection is made again; the server may just be restarting.
+_PAUSES = (0.1, 0.5, 2.0, 5.0)
+
+Result = TypeVar("Result")
+
+
+class NbdContent:
+    """Content behind an NBD server. Lost connections are made again, several threads have several of them where the
+    server allows that.
+
+    An export whose size is another one after that is refused with ImageFault `Changed`.
+    """
+
+    def __init__(self, address: Address, connections: int = 4) -> None:
+        """Connects. Raises ImageFault."""
+        self._address = address
+        first = Connection(address)
+        self._terms = first.terms
+        self._most = connections if first.terms.flags & wire.CAN_MULTI_CONN else 1
+        self._free = threading.Condition()
+        self._idle = [first]
+        self._made = 1
+
+    @property
+    def size(self) -> int:
+        return self._terms.size
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        end = start + len(buffer)
+        if end > self.size:
+            raise ImageFault(str(self._address), "Truncated", f"bytes up to {end} are wanted of {self.size}")
+        least = self._terms.least
+        lower, upper = start - start % least, min(-(-end // least) * least, self.size)
+        if (lower, upper) == (start, end):
+            self._with(lambda connection: connection.read(start, buffer))
+            return
+        whole = bytearray(upper - lower)
+        self._with(lambda connection: connection.read(lower, memoryview(whole)))
+        buffer[:] = memoryview(whole)[start - lower : end - lower]
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        """Where the server has no block status, all of it is data."""
+        if self._terms.context is None:
+            if start < end:
+                yield Extent(start, end - start, True, start)
+            return
+        position = start - start % self._terms.least
+        upper = min(-(-end // self._terms.least) * self._terms.least, self.size)
+        while position < end:
+            for length, flags in self._status(position, upper - position):
+                first, last = max(start, position), min(position + length, end)
+                if last > first:
+                    yield Extent(first, last - first, not flags & wire.STATE_ZERO, first)
+                position += length
+
+    def close(self) -> None:
+        with self._free:
+            idle, self._idle = self._idle, []
+            self._made -= len(idle)
+        for connection in idle:
+            connection.close(polite=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _status(self, start: int, length: int) -> list[tuple[int, int]]:
+        return self._with(lambda connection: connection.status(start, length))
+
+    def _with(self, work: Callable[[Connection], Result]) -> Result:
+        """Does it with a connection of its own, again where that is lost."""
+        for pause in (*_PAUSES, None):
+            try:
+                return self._once(work)
+            except ImageFault as fault:
+                if not fault.retry or pause is None:
+                    raise
+                time.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    def _once(self, work: Callable[[Connection], Result]) -> Result:
+        connection = self._take()
+        try:
+            result = work(connection)
+        except BaseException:
+            connection.close(polite=False)
+            self._give(None)
+            raise
+        self._give(connection)
+        return result
+
+    def _take(self) -> Connection:
+        with self._free:
+            self._free.wait_for(lambda: self._idle or self._made < self._most)
+            if self._idle:
+                return self._idle.pop()
+            self._made += 1
+        try:
+            connection = Connection(self._address)
+            if not connection.terms.like(self._terms):
+                connection.close(polite=True)
+                raise ImageFault(str(self._address), "Changed", "the export is not what it was; start again")
+        except BaseException:
+            self._give(None)
+            raise
+        return connection
+
+    def _give(self, connection: Connection | None) -> None:
+        """Hands back a connection, or the right to make one."""
+        with self._free:
+            if connection is None:
+                self._made -= 1
+            else:
+                self._idle.append(connection)
+            self._free.notify()
