@@ -1,0 +1,1 @@
+"""Layers in zstd:chunked form: tar layers whose files can be read in pieces, each piece with its digest."""

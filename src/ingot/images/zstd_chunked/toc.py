@@ -1,0 +1,150 @@
+"""The table of contents of a zstd:chunked layer: its files, and the chunks that they are made of."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from backports import zstd
+
+from ingot.images.blob import Blob
+from ingot.images.fault import ImageFault
+from ingot.images.zstd_chunked.pieces import Pieces
+from ingot.images.zstd_chunked.position import Position
+
+# A chunk is inflated in memory as a whole. Tools cut files at 64 KiB on average.
+MOST_CHUNK = 16 << 20
+MOST_FILE = 1 << 50
+MOST_NAME = 4096
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
+
+_Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
+class Entry(msgspec.Struct, gc=False, rename="camel", omit_defaults=True):
+    """A member of the layer's tar, or (type "chunk") one more chunk of the file before it."""
+
+    type: str
+    name: str
+    link_name: str = ""
+    size: _Number = 0
+    digest: str = ""
+    offset: _Number = 0
+    end_offset: _Number = 0
+    chunk_size: _Number = 0
+    chunk_offset: _Number = 0
+    chunk_digest: str = ""
+    chunk_type: str = ""
+
+
+class _Table(msgspec.Struct):
+    version: int
+    entries: list[Entry]
+
+
+class Toc:
+    """The members of a layer by name, in the order of its tar. Names have no `/` or `./` before them."""
+
+    def __init__(self, subject: str, entries: list[Entry], end: int) -> None:
+        """`end` is where chunks must end in the blob. Raises ImageFault."""
+        self._subject = subject
+        self._end = end
+        self._entries = entries
+        self.members: dict[str, Entry] = {}
+        self._places: dict[str, int] = {}
+        for place, entry in enumerate(entries):
+            if entry.type != "chunk":
+                self._add(place, entry)
+
+    def _add(self, place: int, entry: Entry) -> None:
+        name = self._clean(entry.name)
+        if name in self.members:
+            raise self._fault(f"its table has {name!r} twice")
+        self.members[name] = entry
+        self._places[name] = place
+
+    def _clean(self, name: str) -> str:
+        if len(name) > MOST_NAME or "\0" in name:
+            raise self._fault(f"its table has a name of {len(name)} characters; at most {MOST_NAME} and no NUL")
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if ".." in parts:
+            raise self._fault(f"its table has the name {name!r}; names must not lead out of the layer")
+        return "/".join(parts)
+
+    def pieces(self, name: str) -> Pieces:
+        """What this regular file is made of; verified to be whole and in order. Raises ImageFault."""
+        entry = self.members[name]
+        if entry.size > MOST_FILE:
+            raise self._fault(f"{name} has {entry.size} bytes; at most {MOST_FILE}")
+        parts = [entry]
+        for part in self._entries[self._places[name] + 1 :]:
+            if part.type != "chunk":
+                break
+            parts.append(part)
+        pieces = Pieces()
+        end = 0
+        for index, part in enumerate(parts if entry.size else []):
+            if part.name != entry.name:
+                raise self._fault(f"chunk {index} of {name} is one of {part.name!r}")
+            size = part.chunk_size if len(parts) > 1 else entry.size
+            if part.chunk_offset != pieces.size or not 0 < size <= entry.size - pieces.size:
+                raise self._fault(f"chunk {index} of {name} is not where the one before it ends, or is too large")
+            if part.offset < end:
+                raise self._fault(f"chunk {index} of {name} is in the blob before the end of the one before it")
+            # An end is written for the file only; a chunk goes up to the next one.
+            end = entry.end_offset if index + 1 == len(parts) else parts[index + 1].offset
+            if part.chunk_type == "zeros":
+                pieces.append_zeros(size)
+            else:
+                digest = part.chunk_digest if len(parts) > 1 else entry.digest
+                self._append(pieces, f"chunk {index} of {name}", size, part.offset, end, digest)
+        if pieces.size != entry.size:
+            raise self._fault(f"the chunks of {name} have {pieces.size} bytes, and it should have {entry.size}")
+        return pieces
+
+    def _append(self, pieces: Pieces, what: str, size: int, start: int, end: int, digest: str) -> None:
+        if size > MOST_CHUNK:
+            raise ImageFault(self._subject, "LargeChunk", f"{what} has {size} bytes; at most {MOST_CHUNK}")
+        if not start < end <= self._end:
+            raise self._fault(f"{what} goes from byte {start} to {end}, and chunks end at {self._end}")
+        if end - start > 2 * size + MOST_NAME:
+            raise self._fault(f"{what} has {size} bytes, and {end - start} compressed")
+        if not _DIGEST.fullmatch(digest):
+            raise self._fault(f"{what} has the digest {digest[:80]!r}; it must be sha256: and 64 hexadecimal digits")
+        pieces.append(size, start, end, bytes.fromhex(digest[7:]))
+
+    def _fault(self, message: str) -> ImageFault:
+        return ImageFault(self._subject, "BadTable", message)
+
+
+def read_toc(blob: Blob, annotations: Mapping[str, str]) -> Toc:
+    """Reads the table by its position in the layer's annotations and verifies it. Raises ImageFault."""
+    position, checksum = Position.from_annotations(blob.subject, annotations, blob.size)
+    data = blob.read(position.start, position.length)
+    if hashlib.sha256(data).digest() != checksum:
+        raise ImageFault(blob.subject, "WrongDigest", "its table of contents is not the one that the manifest names")
+    return parse_toc(blob.subject, inflate(blob.subject, data, position.size), position.start)
+
+
+def inflate(subject: str, data: bytes | bytearray | memoryview, size: int) -> bytes:
+    """A table that must have this size. Raises ImageFault."""
+    decompressor = zstd.ZstdDecompressor()
+    try:
+        table = decompressor.decompress(data, size + 1)
+    except zstd.ZstdError as error:
+        raise ImageFault(subject, "BadTable", f"its table of contents cannot be inflated: {error}") from error
+    if len(table) != size or not decompressor.eof:
+        raise ImageFault(subject, "BadTable", f"its table of contents does not inflate to the {size} bytes it should")
+    return table
+
+
+def parse_toc(subject: str, table: bytes, end: int) -> Toc:
+    """Raises ImageFault for a table that is not in the format; `end` is where the layer's chunks must end."""
+    try:
+        decoded = msgspec.json.decode(table, type=_Table)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise ImageFault(subject, "BadTable", f"its table of contents is not in the format: {error}") from error
+    if decoded.version != 1:
+        raise ImageFault(subject, "BadTable", f"its table of contents has version {decoded.version}; it must be 1")
+    return Toc(subject, decoded.entries, end)
