@@ -15,10 +15,10 @@ from ingot.disks import glance
 from ingot.disks.endpoint import Block, Endpoint, File, Format, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.imageopts import Image, image
-from ingot.disks.qcow2 import HEAD, BadHeader, Header
 from ingot.disks.source.refusal import patiently, refusal
 from ingot.host.command import CommandFailed, CommandTimeout, Limits, run
 from ingot.host.tasks import together
+from ingot.images.qcow2.header import HEAD, BadHeader, Header
 
 _CONNECT_SECONDS = 3.0
 _SECONDS = 10.0

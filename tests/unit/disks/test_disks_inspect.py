@@ -19,7 +19,7 @@ from ingot.api.kubevirt.uri import HostPort
 from ingot.disks.endpoint import Block, Credentials, File, Format, Network
 from ingot.disks.fault import DiskFault
 from ingot.disks.inspect import check_qcow2, describe, probe
-from ingot.disks.qcow2 import HEAD, MOST_BYTES, BadHeader, Header
+from ingot.images.qcow2.header import HEAD, MOST_BYTES, BadHeader, Header
 
 SIZE = 3 << 20
 Serve = Callable[[Path, str], Network]

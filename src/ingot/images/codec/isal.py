@@ -1,0 +1,91 @@
+"""Intel's ISA-L, which inflates more than twice as fast as zlib, bound by ctypes: a call runs without the GIL."""
+
+import ctypes
+import functools
+from ctypes import c_byte, c_int, c_int16, c_int32, c_uint32, c_uint64, c_void_p
+
+from ingot.images.fault import ImageFault
+
+_LIBRARY = "libisal.so.2"
+# The states and answers of <isa-l/igzip_lib.h> that are asked for here.
+BLOCK_FINISH = 5
+DECOMP_OK = 0
+END_INPUT = 1
+OUT_OVERFLOW = 2
+
+
+class InflateState(ctypes.Structure):
+    """`struct inflate_state` of <isa-l/igzip_lib.h>: all there is between two calls, without pointers of its own."""
+
+    _fields_ = (
+        ("next_out", c_void_p),
+        ("avail_out", c_uint32),
+        ("total_out", c_uint32),
+        ("next_in", c_void_p),
+        ("read_in", c_uint64),
+        ("avail_in", c_uint32),
+        ("read_in_length", c_int32),
+        ("lit_huff_code", c_byte * 18912),
+        ("dist_huff_code", c_byte * 2208),
+        ("block_state", c_int),
+        ("dict_length", c_uint32),
+        ("bfinal", c_uint32),
+        ("crc_flag", c_uint32),
+        ("crc", c_uint32),
+        ("hist_bits", c_uint32),
+        ("count", c_int32),
+        ("write_overflow_lits", c_int32),
+        ("write_overflow_len", c_int32),
+        ("copy_overflow_length", c_int32),
+        ("copy_overflow_distance", c_int32),
+        ("wrapper_flag", c_int16),
+        ("tmp_in_size", c_int16),
+        ("tmp_out_valid", c_int32),
+        ("tmp_out_processed", c_int32),
+        ("tmp_in_buffer", c_byte * 328),
+        ("tmp_out_buffer", c_byte * 65824),
+    )
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The loaded library. Raises ImageFault when it is not installed."""
+    try:
+        loaded = ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        message = f"{_LIBRARY} cannot be loaded ({error}): install Debian's package libisal2"
+        raise ImageFault("ISA-L", "Missing", message) from None
+    for name in ("isal_inflate_init", "isal_inflate_reset"):
+        getattr(loaded, name).restype = None
+    for name in ("isal_inflate", "isal_inflate_stateless"):
+        getattr(loaded, name).restype = c_int
+    return loaded
+
+
+def address(buffer: bytearray | memoryview) -> int:
+    """Where the bytes of a writable buffer are. The caller keeps the buffer alive and its size unchanged."""
+    return ctypes.addressof(c_byte.from_buffer(buffer))
+
+
+class Inflater:
+    """Inflates pieces of raw deflate that stand by themselves, such as the clusters of a qcow2. For one thread."""
+
+    def __init__(self) -> None:
+        loaded = library()
+        self._state = InflateState()
+        self._reference = ctypes.byref(self._state)
+        self._reset = loaded.isal_inflate_reset
+        self._inflate = loaded.isal_inflate_stateless
+        loaded.isal_inflate_init(self._reference)
+
+    def inflate(self, source: int, length: int, target: int, size: int) -> bool:
+        """Inflates from the address `source`; whether it gave exactly `size` bytes at `target` and then ended.
+
+        What follows the end of the stream within `length` is not looked at. Nothing is written beyond `size`.
+        """
+        state = self._state
+        self._reset(self._reference)
+        state.next_in, state.avail_in = source, length
+        state.next_out, state.avail_out = target, size
+        answer: int = self._inflate(self._reference)
+        return answer == DECOMP_OK and state.avail_out == 0 and state.block_state == BLOCK_FINISH

@@ -1,0 +1,132 @@
+"""What the entries of a qcow2's tables say, checked before anything is read by them."""
+
+import enum
+import sys
+from array import array
+from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
+
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2.header import Header
+
+SECTOR = 512
+_OFFSET = 0x00FF_FFFF_FFFF_FE00
+_COMPRESSED = 1 << 62
+_ZERO = 1
+
+
+class Kind(enum.IntEnum):
+    ZERO = 0
+    PLAIN = 1
+    COMPRESSED = 2
+
+
+class Run(NamedTuple):
+    """`length` bytes of the disk from `start` on, all in one way: zeros, plain bytes from `host` on in the file, or one
+    cluster (or a part of one) that is compressed in the `stored` bytes from `host` on. `stored` may go a little beyond
+    the end of the file, where zeros are meant."""
+
+    start: int
+    length: int
+    kind: Kind
+    host: int
+    stored: int
+
+
+def unpack(data: bytes | bytearray | memoryview) -> "array[int]":
+    """Big-endian numbers of 8 bytes, as all tables have them."""
+    numbers = array("Q")
+    numbers.frombytes(data)
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers
+
+
+class Decoder:
+    """Decodes and checks entries of one image. `end` is where its file ends."""
+
+    def __init__(self, subject: str, header: Header, end: int) -> None:
+        self._subject = subject
+        self._header = header
+        self._end = end
+        self._l1_end = header.l1_offset + 8 * header.l1_entries
+        bits = header.cluster_bits
+        self._size_shift = 62 - (bits - 8)
+        self._packed_offset = (1 << self._size_shift) - 1
+        self._sectors = (1 << bits - 8) - 1
+
+    def l2_offsets(self, l1: Sequence[int]) -> list[int]:
+        """Where the L2 tables are, 0 for none. Raises ImageFault for tables that overlap each other, the header or the
+        L1, or that are not wholly in the file."""
+        offsets = [entry & _OFFSET for entry in l1]
+        seen = set()
+        size = self._header.cluster_size
+        for offset in offsets:
+            if offset == 0:
+                continue
+            if offset % size:
+                raise self.fault("Unaligned", f"has an L2 table at byte {offset}, not at the start of a cluster")
+            if offset + size > self._end:
+                raise self.fault("Truncated", f"has an L2 table at byte {offset}, but ends at {self._end}")
+            if offset in seen or (self._header.l1_offset < offset + size and offset < self._l1_end):
+                raise self.fault("Overlapping", f"has an L2 table at byte {offset}, where another table is")
+            seen.add(offset)
+        return offsets
+
+    def runs(self, table: Sequence[int], base: int, start: int, end: int, tables: Container[int]) -> Iterator[Run]:
+        """What is from `start` to `end` of the disk, by the L2 table that maps from `base` on; neighbours joined.
+
+        `tables` has the offsets of all L2 tables, where no data can be. Raises ImageFault.
+        """
+        bits = self._header.cluster_bits
+        size = 1 << bits
+        kind, begin, host = Kind.ZERO, start, 0
+        at = start
+        while at < end:
+            entry = table[at - base >> bits]
+            next_at = min((at | size - 1) + 1, end)
+            if entry & _COMPRESSED:
+                if begin < at:
+                    yield Run(begin, at - begin, kind, host, at - begin if kind else 0)
+                yield self._packed(entry, at, next_at - at)
+                kind, begin = Kind.ZERO, next_at
+            elif (offset := entry & _OFFSET) == 0 or entry & _ZERO:
+                self._check_plain(entry, offset, at, tables)
+                if kind:
+                    yield Run(begin, at - begin, kind, host, at - begin)
+                    kind, begin = Kind.ZERO, at
+            else:
+                self._check_plain(entry, offset, at, tables)
+                place = offset + (at & size - 1)
+                if not kind or place != host + at - begin:
+                    if begin < at:
+                        yield Run(begin, at - begin, kind, host, at - begin if kind else 0)
+                    kind, begin, host = Kind.PLAIN, at, place
+            at = next_at
+        if begin < end:
+            yield Run(begin, end - begin, kind, host, end - begin if kind else 0)
+
+    def _check_plain(self, entry: int, offset: int, at: int, tables: Container[int]) -> None:
+        if offset == 0 and not entry & _ZERO:
+            return
+        if offset & self._header.cluster_size - 1:
+            raise self.fault("Unaligned", f"has the cluster of byte {at} of its disk at {offset}, not at a cluster")
+        if entry & _ZERO:
+            if self._header.version < 3:
+                raise self.fault("BadEntry", "is of version 2 and has a zero cluster, which came with version 3")
+        elif offset >= self._end:
+            raise self.fault("Truncated", f"has the cluster of byte {at} of its disk at {offset}, beyond its end")
+        elif offset in tables or self._header.l1_offset <= offset < self._l1_end:
+            raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {offset}, in a table")
+
+    def _packed(self, entry: int, at: int, length: int) -> Run:
+        host = entry & self._packed_offset
+        stored = ((entry >> self._size_shift & self._sectors) + 1) * SECTOR - host % SECTOR
+        if host >= self._end or host + stored > -(-self._end // SECTOR) * SECTOR:
+            raise self.fault("Truncated", f"has the cluster of byte {at} of its disk at {host}, beyond its end")
+        if host < self._header.length:
+            raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {host}, in its header")
+        return Run(at, length, Kind.COMPRESSED, host, stored)
+
+    def fault(self, reason: str, message: str) -> ImageFault:
+        return ImageFault(self._subject, reason, f"it {message}")

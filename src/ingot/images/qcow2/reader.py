@@ -1,0 +1,142 @@
+"""The disk in a qcow2 image, read at any place."""
+
+import threading
+from collections.abc import Iterable, Iterator
+
+from ingot.images.content import Content, Extent
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2.clusters import Unpacker
+from ingot.images.qcow2.entries import Kind, Run
+from ingot.images.qcow2.header import MOST_BYTES, Header
+from ingot.images.qcow2.tables import Tables
+
+# Compressed clusters that lie together are read together, up to this much, which fits a processor's cache.
+_MOST_READ = 1 << 20
+# Reading over a gap costs less than reading twice.
+_GAP = 1 << 15
+_ZEROS = memoryview(bytes(1 << 20))
+
+
+class Qcow2:
+    """The disk that is in the qcow2 image `content`, which is closed with it. `subject` names it in errors.
+
+    The tables of a hostile image are checked before they are followed; whatever they say, a read does no more work than
+    the bytes it asks for. The result is what QEMU would read, or an ImageFault.
+    """
+
+    def __init__(self, content: Content, subject: str = "the qcow2 image", limit: int = MOST_BYTES) -> None:
+        """Reads the header and the L1 table. Raises ImageFault, also when the disk has more than `limit` bytes."""
+        self._content = content
+        self._subject = subject
+        self._tables = Tables(content, subject, limit)
+        self._unpacker = Unpacker(subject, self.header)
+        self._own = threading.local()
+
+    @property
+    def header(self) -> Header:
+        return self._tables.header
+
+    @property
+    def size(self) -> int:
+        return self.header.size
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        if start + len(buffer) > self.size:
+            message = f"bytes up to {start + len(buffer)} are wanted of its disk, which has {self.size}"
+            raise ImageFault(self._subject, "Truncated", message)
+        packed = []
+        for run in self._tables.runs(start, start + len(buffer)):
+            if run.kind is Kind.COMPRESSED:
+                packed.append(run)
+                continue
+            part = buffer[run.start - start : run.start - start + run.length]
+            if run.kind is Kind.PLAIN:
+                self._read_plain(run.host, part)
+            else:
+                _clear(part)
+        for together in _neighbours(packed):
+            self._read_packed(together, start, buffer)
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        current: Run | None = None
+        for run in self._tables.runs(start, end):
+            if current is None:
+                current = run
+            elif _continues(current, run):
+                current = current._replace(length=current.length + run.length, stored=_reach(current, run))
+            else:
+                yield _extent(current)
+                current = run
+        if current is not None:
+            yield _extent(current)
+
+    def close(self) -> None:
+        self._content.close()
+
+    def _read_plain(self, host: int, part: memoryview) -> None:
+        """The last cluster of a file may be cut where only zeros follow."""
+        there = min(len(part), self._content.size - host)
+        self._content.readinto(host, part[:there])
+        _clear(part[there:])
+
+    def _read_packed(self, runs: list[Run], start: int, buffer: memoryview) -> None:
+        first, end = runs[0].host, max(run.host + run.stored for run in runs)
+        scratch = self._scratch("packed", end - first)
+        self._read_plain(first, scratch)
+        size = self.header.cluster_size
+        for run in runs:
+            source = scratch[run.host - first : run.host - first + run.stored]
+            part = buffer[run.start - start : run.start - start + run.length]
+            if run.length == size:
+                self._unpacker.unpack(source, part)
+                continue
+            whole = self._scratch("cluster", size)
+            self._unpacker.unpack(source, whole)
+            inside = run.start % size
+            part[:] = whole[inside : inside + run.length]
+
+    def _scratch(self, name: str, size: int) -> memoryview:
+        """Memory of this thread, for the next call only."""
+        kept: bytearray | None = getattr(self._own, name, None)
+        if kept is None or len(kept) < size:
+            kept = bytearray(max(size, _MOST_READ))
+            setattr(self._own, name, kept)
+        return memoryview(kept)[:size]
+
+
+def _neighbours(runs: list[Run]) -> Iterable[list[Run]]:
+    """Compressed clusters in groups that one read gets."""
+    runs.sort(key=lambda run: run.host)
+    group: list[Run] = []
+    reach = 0
+    for run in runs:
+        if group and (run.host > reach + _GAP or run.host + run.stored > group[0].host + _MOST_READ):
+            yield group
+            group = []
+        reach = max(reach, run.host + run.stored) if group else run.host + run.stored
+        group.append(run)
+    if group:
+        yield group
+
+
+def _clear(part: memoryview) -> None:
+    for at in range(0, len(part), len(_ZEROS)):
+        piece = part[at : at + len(_ZEROS)]
+        piece[:] = _ZEROS[: len(piece)]
+
+
+def _continues(current: Run, run: Run) -> bool:
+    """Whether a run follows another on the disk and in the file."""
+    if run.kind is not current.kind:
+        return False
+    if run.kind is Kind.COMPRESSED:
+        return current.host <= run.host <= current.host + current.stored + _GAP
+    return run.kind is Kind.ZERO or run.host == current.host + current.length
+
+
+def _reach(current: Run, run: Run) -> int:
+    return max(current.stored, run.host + run.stored - current.host) if run.kind else 0
+
+
+def _extent(run: Run) -> Extent:
+    return Extent(run.start, run.length, run.kind is not Kind.ZERO, run.host)
