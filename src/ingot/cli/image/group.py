@@ -4,7 +4,9 @@ import click
 
 from ingot.cli.main import LazyGroup
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "pull": "ingot.cli.image.pull:pull",
+}
 
 
 @click.group(cls=LazyGroup, places=COMMANDS)

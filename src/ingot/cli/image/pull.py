@@ -1,0 +1,82 @@
+"""`ingot image pull`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ingot.cli.image.size import Size
+from ingot.cli.output import output_option, show
+
+if TYPE_CHECKING:
+    from ingot.images.pipeline.options import Imported
+
+
+@click.command(epilog="Example: ingot image pull docker://registry.example/vmdisks/debian:12 debian.img")
+@click.argument("source")
+@click.argument("target", type=click.Path(path_type=Path), metavar="FILE|DEVICE")
+@click.option("--format", "kind", type=click.Choice(("raw", "qcow2")), default="raw", show_default=True)
+@click.option("--size", type=Size(), default=0, metavar="SIZE", help="Grow the disk to this size.")
+@click.option("--checksum", default="", metavar="DIGEST", help="What SOURCE must have: sha256:HEX or sha512:HEX.")
+@click.option("--limit", type=Size(), default=0, metavar="SIZE", help="Refuse a disk that is larger.")
+@click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Read at most so many bytes per second.")
+@click.option("--force", is_flag=True, help="Replace FILE, or write a complete DEVICE anew.")
+@output_option("text", "json")
+def pull(
+    source: str, target: Path, kind: str, size: int, checksum: str, limit: int, rate: int, force: bool, output: str
+) -> None:
+    """Make the disk of an image a sparse FILE, or write it to a block DEVICE.
+
+    SOURCE is a reference in a registry, http(s)://…, nbd://…, nbd+unix://…, a file, or - for standard input. It may be
+    compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd.
+
+    FILE appears whole or not at all. The same command goes on where an interrupted one was.
+    """
+    from ingot.cli.image.progress import progress
+    from ingot.images.fault import ImageFault
+    from ingot.images.pipeline.importer import import_image
+    from ingot.images.pipeline.options import ImportOptions
+    from ingot.images.pipeline.source import Source
+
+    options = ImportOptions(checksum, size, kind, limit, rate, force, _state())
+    try:
+        with progress(target.name) as tell:
+            imported = import_image(Source.parse(source), target, options, tell)
+    except ImageFault as fault:
+        raise click.ClickException(str(fault)) from fault
+    if output == "json":
+        show(_document(imported, target), output)
+    else:
+        click.echo(summary(imported, target))
+
+
+def _state() -> Path:
+    """Where journals of block devices are kept."""
+    import os
+
+    given = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(given) if given else Path.home() / ".local/state") / "ingot/imports"
+
+
+def summary(imported: "Imported", target: Path) -> str:
+    """One line for people."""
+    from ingot.cli.image.progress import in_bytes
+
+    parts = [f"{in_bytes(imported.fetched)} fetched", f"{in_bytes(imported.written)} written"]
+    if imported.resumed_from:
+        parts.append(f"gone on from {in_bytes(imported.resumed_from)}")
+    if imported.spooled:
+        parts.append(f"{in_bytes(imported.spooled)} spooled beside it on the way")
+    return f"{target}: a disk of {in_bytes(imported.size)}; {', '.join(parts)}"
+
+
+def _document(imported: "Imported", target: Path) -> dict[str, object]:
+    return {
+        "target": str(target),
+        "size": imported.size,
+        "written": imported.written,
+        "fetched": imported.fetched,
+        "spooled": imported.spooled,
+        "resumedFrom": imported.resumed_from,
+        "identity": imported.identity,
+    }

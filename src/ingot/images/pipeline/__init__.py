@@ -1,0 +1,1 @@
+"""From an image to a disk: read, verify, decode, write, publish."""

@@ -1,0 +1,35 @@
+"""What may be asked of an import, and what it tells afterwards."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """`checksum`: the digest that the source must have, as sha256:HEX or sha512:HEX; of an image in a registry, its
+    manifest's. `size`: what the disk is grown to, in bytes; 0 for as it is. `format`: raw or qcow2. `limit`: the
+    largest virtual size that is taken, 0 for any. `rate`: bytes per second that the source is read with at most, 0
+    for no bound. `replace`: an existing file, or a device that is complete already, is written anew. `state`: the
+    directory for the journals of block devices.
+    """
+
+    checksum: str = ""
+    size: int = 0
+    format: str = "raw"
+    limit: int = 0
+    rate: int = 0
+    replace: bool = False
+    state: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`size` of the disk; bytes `written` to the target, `fetched` from the source and `spooled` beside the target by
+    this run; `resumed_from`, the bytes that an earlier run had moved; `identity` of what was imported."""
+
+    size: int
+    written: int
+    fetched: int
+    spooled: int
+    resumed_from: int
+    identity: str

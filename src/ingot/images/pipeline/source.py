@@ -1,0 +1,77 @@
+"""Where an image comes from, as people name it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ingot.images.fault import ImageFault
+
+FORMS = (
+    "a registry reference (docker://HOST/REPOSITORY:TAG), http(s)://…, nbd://…, nbd+unix://…, a file, or - for stdin"
+)
+# A name that ends so, without a registry's host or a tag, is that of a file, there or not.
+_SUFFIXES = (".img", ".raw", ".qcow2", ".vmdk", ".vdi", ".vhdx", ".vhd", ".iso", ".gz", ".xz", ".zst", ".lz4", ".tar")
+
+
+class Kind(StrEnum):
+    REGISTRY = "registry"
+    HTTP = "http"
+    FILE = "file"
+    STDIN = "stdin"
+    NBD = "nbd"
+
+
+_SCHEMES = {
+    "docker": Kind.REGISTRY,
+    "oci": Kind.REGISTRY,
+    "http": Kind.HTTP,
+    "https": Kind.HTTP,
+    "nbd": Kind.NBD,
+    "nbds": Kind.NBD,
+    "nbd+unix": Kind.NBD,
+    "nbds+unix": Kind.NBD,
+    "file": Kind.FILE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`place` is a reference, a URL or a path, by its kind."""
+
+    kind: Kind
+    place: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Source":
+        """Raises ImageFault, which says what would be accepted."""
+        if text == "-":
+            return cls(Kind.STDIN, text)
+        scheme, separator, rest = text.partition("://")
+        if separator:
+            return cls._of_url(text, scheme.lower(), rest)
+        if not text:
+            raise ImageFault("source", "BadSource", f"it is empty; it may be {FORMS}")
+        if text.startswith(("/", ".", "~")) or text.endswith(_SUFFIXES) or Path(text).exists():
+            return cls(Kind.FILE, str(Path(text).expanduser()))
+        return cls(Kind.REGISTRY, text)
+
+    @classmethod
+    def _of_url(cls, text: str, scheme: str, rest: str) -> "Source":
+        kind = _SCHEMES.get(scheme)
+        if kind is None:
+            raise ImageFault(str(cls(Kind.HTTP, text)), "BadSource", f"{scheme}:// is not known; it may be {FORMS}")
+        if kind is Kind.REGISTRY:
+            return cls(kind, rest)
+        if kind is Kind.FILE:
+            return cls(kind, unquote(urlsplit(text).path))
+        return cls(kind, text)
+
+    def __str__(self) -> str:
+        """Without credentials."""
+        if self.kind is Kind.STDIN:
+            return "standard input"
+        if "@" not in self.place or self.kind not in (Kind.HTTP, Kind.NBD):
+            return self.place
+        parts = urlsplit(self.place)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

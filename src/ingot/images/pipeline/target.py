@@ -1,0 +1,112 @@
+"""What an import writes to: a sparse file, or a block device that was emptied first."""
+
+import ctypes
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Protocol
+
+from ingot.images.fault import ImageFault
+
+# <linux/falloc.h>
+_KEEP_SIZE = 1
+_PUNCH_HOLE = 2
+_ZERO_RANGE = 16
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+_CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
+# The kernel empties so much at a time, so that the work can be broken off.
+_STEP = 1 << 30
+# Bytes that are all zeros in pieces of this size, and aligned to it, are left out of the target.
+HOLE = 1 << 16
+_ZEROS = bytes(HOLE)
+
+
+class Target(Protocol):
+    """A disk that is being written, by several threads at once. What nobody writes is zeros."""
+
+    def write(self, start: int, data: bytes | bytearray | memoryview) -> None:
+        """Writes all of it. Raises OSError."""
+
+    def sync(self) -> None:
+        """Returns when what was written is on the disk. Raises OSError."""
+
+
+class FileTarget:
+    """An open file, or device, that is all zeros where it was not written."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, start: int, data: bytes | bytearray | memoryview) -> None:
+        written = os.pwrite(self._descriptor, data, start)
+        while written < len(data):
+            written += os.pwrite(self._descriptor, memoryview(data)[written:], start + written)
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)
+
+
+def write_sparse(target: Target, start: int, data: bytes | bytearray, length: int) -> int:
+    """Writes the first `length` bytes of `data` but for the pieces that are all zeros; how many were written."""
+    written, at = 0, 0
+    view = memoryview(data)
+    while at < length:
+        # The first piece ends where the target's pieces do.
+        end = min(at + HOLE - (start + at) % HOLE, length)
+        if _zeros(data, at, end):
+            at = end
+            continue
+        begin = at
+        while end < length and not _zeros(data, end, min(end + HOLE, length)):
+            end = min(end + HOLE, length)
+        target.write(start + begin, view[begin:end])
+        written += end - begin
+        at = end
+    return written
+
+
+def _zeros(data: bytes | bytearray, start: int, end: int) -> bool:
+    # `startswith` compares in place: slices would copy, and memoryviews compare byte by byte.
+    return data.startswith(_ZEROS if end - start == HOLE else _ZEROS[: end - start], start)
+
+
+def empty_device(descriptor: int, size: int) -> None:
+    """Makes a whole device zeros: by a discard that promises zeros, or else by writing them. Raises OSError."""
+    for start in range(0, size, _STEP):
+        length = min(_STEP, size - start)
+        if not _fallocate(descriptor, _PUNCH_HOLE | _KEEP_SIZE, start, length):
+            _fallocate(descriptor, _ZERO_RANGE | _KEEP_SIZE, start, length, needed=True)
+
+
+def _fallocate(descriptor: int, mode: int, start: int, length: int, needed: bool = False) -> bool:
+    if _LIBC.fallocate(descriptor, mode, start, length) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT and not needed:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def is_device(path: Path) -> bool:
+    """Whether an import into `path` writes to a block device. Raises ImageFault for what is neither a device, nor a
+    file, nor a place for one."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) and not stat.S_ISBLK(path.stat().st_mode):
+            raise ImageFault(str(path), "BadTarget", f"it is a symbolic link: name {path.resolve()} itself")
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            raise ImageFault(str(path), "BadTarget", f"there is no directory {path.parent}: make it first") from None
+        if path.is_symlink():
+            raise ImageFault(str(path), "BadTarget", "it is a symbolic link that leads nowhere: name a file") from None
+        return False
+    except OSError as error:
+        raise ImageFault(str(path), "BadTarget", f"it cannot be looked at: {error.strerror}") from None
+    if stat.S_ISDIR(mode):
+        raise ImageFault(str(path), "BadTarget", "it is a directory: name a file in it, or a block device")
+    if not stat.S_ISREG(mode) and not stat.S_ISBLK(mode):
+        raise ImageFault(str(path), "BadTarget", "it is neither a file nor a block device")
+    return stat.S_ISBLK(mode)
