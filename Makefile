@@ -3,8 +3,9 @@ PYTEST := .venv/bin/pytest
 READY := .venv/.ready
 TESTS_READY := .venv/.tests-ready
 KUBE_READY := .venv/.kube-ready
+BENCH_READY := .venv/.bench-ready
 
-.PHONY: help setup lint test demo bench kube test-kube lock
+.PHONY: help setup lint test demo bench fuzz kube test-kube lock
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,6 +24,10 @@ $(KUBE_READY): $(TESTS_READY) tools/setup.sh
 	tools/setup.sh kube
 	@touch $@
 
+$(BENCH_READY): $(TESTS_READY) tools/setup.sh
+	tools/setup.sh bench
+	@touch $@
+
 lint: $(READY) ## ruff, mypy strict, import layers
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -35,9 +40,12 @@ test: $(TESTS_READY) lint ## everything that needs no real Kubernetes
 demo: $(READY) ## the main job from end to end, on this machine
 	tools/demo.sh
 
-bench: $(TESTS_READY) ## Ingot and kube-apiserver side by side
+bench: $(BENCH_READY) ## every promise beside the best alternative; BENCH=name for one of them
 	.venv/bin/python -m compileall -q src
-	PYTHONPATH=tests .venv/bin/python -m bench
+	PYTHONPATH=tests .venv/bin/python -m bench $(BENCH)
+
+fuzz: $(READY) ## every parser of foreign bytes, FUZZ_SECONDS for each (60)
+	tools/fuzz.sh
 
 kube: $(READY) ## build a real Kubernetes for the tests, once, into a cache outside the tree
 	PYTHONPATH=tests .venv/bin/python -m kube.build

@@ -1,45 +1,76 @@
 """`make bench`: every promise measured beside its alternative, in one run."""
 
+import importlib
 import platform
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from bench import apiserver, machines
-from bench.report import bounds, margins, table
+from bench import debian
+from bench.report import Row, bounds, margins, table
 from kube.binaries import binaries, why_not
 
 
 def _servers() -> bool:
     """The API server beside the real one; whether every promise was kept."""
+    from bench import apiserver
+
     with tempfile.TemporaryDirectory(prefix="ingot-bench-") as directory:
         rows = apiserver.run(Path(directory))
-    print(table(rows), end="\n\n")
-    return all(row.kept is not False for row in rows)
+    return _show(rows, "kube-apiserver + etcd")
 
 
 def _machines() -> bool:
     """Machines beside plain libvirt; whether every promise was kept."""
+    from bench import machines
+
     compared, alone = machines.run()
     print(margins(compared), bounds(alone), sep="\n\n", end="\n\n")
     return all(row.kept is not False for row in [*compared, *alone])
 
 
-BENCHES = {"apiserver": _servers, "machines": _machines}
+def _show(rows: list[Row], theirs: str) -> bool:
+    print(table(rows, theirs), end="\n\n", flush=True)
+    return all(row.kept is not False for row in rows)
+
+
+# Of images: the module with `run() -> list[Row]`, and what it is measured beside.
+IMAGES = {
+    "import_gzip": "skopeo, tar, qemu-img",
+    "import_own": "skopeo, tar, qemu-img",
+    "qcow2_convert": "qemu-img convert -W",
+    "serve": "nbdkit",
+    "lazy": "pull, then boot",
+    "update": "zstd --patch-from",
+}
+SERVERS = {"apiserver": _servers, "machines": _machines}
+
+
+def _lacking(names: list[str]) -> str:
+    """What these benches need and this machine has not; "" when nothing."""
+    if "apiserver" in names and (binaries() is None or shutil.which("wrk") is None):
+        return why_not() if binaries() is None else "wrk is missing: apt-get install wrk"
+    return debian.why_not() if set(names) & IMAGES.keys() else ""
 
 
 def main(names: list[str]) -> int:
-    unknown = set(names) - BENCHES.keys()
-    if unknown:
-        print(f"bench: {', '.join(sorted(unknown))} is not one of {', '.join(BENCHES)}", file=sys.stderr)
+    known = [*SERVERS, *IMAGES]
+    if unknown := set(names) - set(known):
+        print(f"bench: {', '.join(sorted(unknown))} is not one of {', '.join(known)}", file=sys.stderr)
         return 2
-    if binaries() is None or shutil.which("wrk") is None:
-        missing = why_not() if binaries() is None else "wrk is missing: apt-get install wrk"
+    names = names or known
+    if missing := _lacking(names):
         print(f"bench: {missing}", file=sys.stderr)
         return 1
     print(f"Python {platform.python_version()}, Linux {platform.release()}, {platform.machine()}\n")
-    kept = [BENCHES[name]() for name in names or BENCHES]
+    kept = []
+    for name in names:
+        print(f"## {name}\n", flush=True)
+        if name in SERVERS:
+            kept.append(SERVERS[name]())
+        else:
+            kept.append(_show(importlib.import_module(f"bench.{name}").run(), IMAGES[name]))
     return 0 if all(kept) else 1
 
 

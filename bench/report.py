@@ -81,8 +81,8 @@ def _number(value: float, unit: str) -> str:
     return f"{value:,.{digits}f} {unit}".replace(" /s", "/s")
 
 
-def table(rows: Sequence[Row]) -> str:
-    return _lines(["", "ingot", "kube-apiserver + etcd", "ratio", "promised", "kept"], rows)
+def table(rows: Sequence[Row], theirs: str) -> str:
+    return _lines(["", "ingot", theirs, "ratio", "promised", "kept"], rows)
 
 
 def margins(rows: Sequence[Margin]) -> str:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up everything that Ingot needs on Debian 12: apt packages, then .venv from the lock.
-# `setup.sh tests` adds the storage servers that the tests start, and `setup.sh kube` what a real node needs.
+# `setup.sh tests` adds the storage servers that the tests start, `setup.sh kube` what a real node needs, and
+# `setup.sh bench` what a real Debian disk is made with and measured by.
 # Safe to run at any time. `make` calls it only when one of its inputs has changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,6 +26,7 @@ TEST_PACKAGES=(
 )
 # containerd for the pods of a real kubelet, and gRPC for a CSI driver.
 KUBE_PACKAGES=(containerd containernetworking-plugins python3-grpcio)
+BENCH_PACKAGES=(fio grub-common grub-pc-bin mmdebstrap)
 POLICY=/usr/sbin/policy-rc.d
 # Debian's interpreter, not whatever comes first on PATH: it is an optimised build, and the one that
 # Debian's own Python packages are made for.
@@ -136,8 +138,11 @@ tests)
 kube)
     install_packages "${KUBE_PACKAGES[@]}"
     ;;
+bench)
+    install_packages "${BENCH_PACKAGES[@]}"
+    ;;
 *)
-    say "unknown: $1; known: tests, kube"
+    say "unknown: $1; known: tests, kube, bench"
     exit 2
     ;;
 esac
