@@ -16,6 +16,8 @@ from ingot.images.zstd_chunked.position import Position
 # A chunk is inflated in memory as a whole. Tools cut files at 64 KiB on average.
 MOST_CHUNK = 16 << 20
 MOST_FILE = 1 << 50
+# What frames may add to bytes that cannot be compressed.
+_FRAMING = 4096
 MOST_NAME = 4096
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 
@@ -77,23 +79,18 @@ class Toc:
         entry = self.members[name]
         if entry.size > MOST_FILE:
             raise self._fault(f"{name} has {entry.size} bytes; at most {MOST_FILE}")
-        parts = [entry]
-        for part in self._entries[self._places[name] + 1 :]:
-            if part.type != "chunk":
-                break
-            parts.append(part)
+        parts = self._parts(name)
         pieces = Pieces()
-        end = 0
         for index, part in enumerate(parts if entry.size else []):
             if part.name != entry.name:
                 raise self._fault(f"chunk {index} of {name} is one of {part.name!r}")
             size = part.chunk_size if len(parts) > 1 else entry.size
             if part.chunk_offset != pieces.size or not 0 < size <= entry.size - pieces.size:
                 raise self._fault(f"chunk {index} of {name} is not where the one before it ends, or is too large")
-            if part.offset < end:
-                raise self._fault(f"chunk {index} of {name} is in the blob before the end of the one before it")
             # An end is written for the file only; a chunk goes up to the next one.
             end = entry.end_offset if index + 1 == len(parts) else parts[index + 1].offset
+            if part.offset > end:
+                raise self._fault(f"chunk {index} of {name} goes from byte {part.offset} of the blob back to {end}")
             if part.chunk_type == "zeros":
                 pieces.append_zeros(size)
             else:
@@ -103,12 +100,19 @@ class Toc:
             raise self._fault(f"the chunks of {name} have {pieces.size} bytes, and it should have {entry.size}")
         return pieces
 
+    def _parts(self, name: str) -> list[Entry]:
+        """The entry of a file, which is its first chunk, and those of its other chunks."""
+        start = end = self._places[name]
+        while end + 1 < len(self._entries) and self._entries[end + 1].type == "chunk":
+            end += 1
+        return self._entries[start : end + 1]
+
     def _append(self, pieces: Pieces, what: str, size: int, start: int, end: int, digest: str) -> None:
         if size > MOST_CHUNK:
             raise ImageFault(self._subject, "LargeChunk", f"{what} has {size} bytes; at most {MOST_CHUNK}")
-        if not start < end <= self._end:
+        if start == end or end > self._end:
             raise self._fault(f"{what} goes from byte {start} to {end}, and chunks end at {self._end}")
-        if end - start > 2 * size + MOST_NAME:
+        if end - start > 2 * size + _FRAMING:
             raise self._fault(f"{what} has {size} bytes, and {end - start} compressed")
         if not _DIGEST.fullmatch(digest):
             raise self._fault(f"{what} has the digest {digest[:80]!r}; it must be sha256: and 64 hexadecimal digits")

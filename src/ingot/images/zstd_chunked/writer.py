@@ -18,7 +18,7 @@ LEVELS = range(1, 20)
 # The user and group of QEMU in KubeVirt's images, who must be able to read the disk.
 OWNER = 107
 # More chunks than this would make a table that other tools refuse.
-_MOST_CHUNKS = 500_000
+_MOST_CHUNKS = 1 << 19
 # The table is small, and every reader of the image fetches it.
 _TABLE_LEVEL = 19
 _EPOCH = "1970-01-01T00:00:00Z"
