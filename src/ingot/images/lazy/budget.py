@@ -1,0 +1,40 @@
+"""How many bytes may be fetched that nobody has asked for."""
+
+# Before anything was asked for, this much may be guessed.
+CREDIT = 1 << 20
+# Guesses that nobody has used so far may be this part of what was used.
+SHARE = 0.25
+
+
+class Budget:
+    """Keeps all that is moved within 1 + `share` times what was touched, plus `credit`, whatever is read.
+
+    A guess is spent when it is made and comes back when its chunk is touched, so good guesses cost nothing. All are in
+    bytes as they are moved. One thread at a time.
+    """
+
+    def __init__(self, credit: int = CREDIT, share: float = SHARE) -> None:
+        self._credit = credit
+        self._share = share
+        self.touched = 0
+        self.guessed = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes more may be guessed now."""
+        return int(self._credit + self._share * self.touched) - self.guessed
+
+    def spend(self, weight: int) -> bool:
+        """Takes a guess of this weight; whether there was enough for it."""
+        if weight > self.left:
+            return False
+        self.guessed += weight
+        return True
+
+    def give_back(self, weight: int) -> None:
+        """A guess was touched, or was never fetched."""
+        self.guessed -= weight
+
+    def touch(self, weight: int) -> None:
+        """A chunk was asked for, for the first time."""
+        self.touched += weight

@@ -1,0 +1,119 @@
+"""Chunks that are fetched when they are read, and some before."""
+
+import threading
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingot.images.cache import Cache
+from ingot.images.chunk import Chunk, Chunks
+from ingot.images.lazy.budget import Budget
+from ingot.images.lazy.flights import PATIENCE_SECONDS, Flight, Flights, Lane
+from ingot.images.lazy.foresight import Foresight
+from ingot.images.lazy.memory import MEMORY, Memory
+from ingot.images.lazy.table import ChunkTable
+
+
+@dataclass(slots=True)
+class Figures:
+    """What an open image has done so far. Bytes are as they are moved: compressed."""
+
+    # Chunks that were read, by where they came from.
+    from_memory: int = 0
+    from_disk: int = 0
+    from_remote: int = 0
+    # Bytes that came from the remote: asked for, and guessed, of a trace or in the background.
+    demanded: int = 0
+    guessed: int = 0
+    traced: int = 0
+    hydrated: int = 0
+    # Bytes of all chunks that were read, each counted once.
+    touched: int = 0
+    failures: int = 0
+
+    @property
+    def moved(self) -> int:
+        return self.demanded + self.guessed + self.traced + self.hydrated
+
+
+class LazyChunks:
+    """The chunks of one file: from memory, the cache, or `remote`, each fetched once and kept in the cache.
+
+    What is read is fetched first and answered as soon as it is there. What will probably be read next is fetched
+    meanwhile, in such bounds that little more is moved than is read. Any number of threads may read.
+    """
+
+    def __init__(
+        self,
+        remote: Chunks,
+        table: ChunkTable,
+        cache: Cache | None = None,
+        *,
+        budget: Budget | None = None,
+        memory: int = MEMORY,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self.table = table
+        self.figures = Figures()
+        # Numbers of chunks in the order in which they were first read: a trace.
+        self.order = array("I")
+        self._cache = cache
+        self._memory = Memory(memory)
+        self._flights = Flights(remote, table, self._memory, self._arrived, self._failed, patience)
+        self._lock = threading.Lock()
+        self._foresight = Foresight(table, budget or Budget(), self._cached)
+
+    def fetch(self, chunks: Sequence[Chunk]) -> Iterator[bytes | memoryview]:
+        numbers = [self.table.number(chunk) for chunk in chunks]
+        guesses = self._touch(numbers)
+        found = [self._look(number) for number in numbers]
+        if guesses:
+            self._flights.offer(guesses, Lane.GUESS)
+        for data in found:
+            yield data.wait() if isinstance(data, Flight) else data
+
+    def close(self) -> None:
+        """Nobody may read any more."""
+        self._flights.close()
+
+    def _touch(self, numbers: list[int]) -> list[int]:
+        """Takes note of what is read; what to fetch besides."""
+        with self._lock:
+            new = [number for number in numbers if self._foresight.touch(number)]
+            self.order.extend(new)
+            self.figures.touched += sum(map(self.table.weight, new))
+            return self._foresight.guesses(numbers[0], numbers[-1]) if new else []
+
+    def _look(self, number: int) -> bytes | memoryview | Flight:
+        data = self._memory.get(number)
+        if data is not None:
+            self.figures.from_memory += 1
+            return data
+        if self._cache is not None and (data := self._cache.get(self.table.digest(number))) is not None:
+            self.figures.from_disk += 1
+            return data
+        self.figures.from_remote += 1
+        return self._flights.demand(number)
+
+    def _cached(self, number: int) -> bool:
+        return self._cache is not None and self._cache.has(self.table.digest(number))
+
+    def _arrived(self, number: int, lane: Lane, data: bytes | memoryview) -> None:
+        weight = self.table.weight(number)
+        with self._lock:
+            match lane:
+                case Lane.DEMAND:
+                    self.figures.demanded += weight
+                case Lane.GUESS:
+                    self.figures.guessed += weight
+                case Lane.TRACE:
+                    self.figures.traced += weight
+                case Lane.REST:
+                    self.figures.hydrated += weight
+        if self._cache is not None:
+            self._cache.put(self.table.digest(number), data)
+
+    def _failed(self, number: int, lane: Lane) -> None:
+        with self._lock:
+            self.figures.failures += 1
+            self._foresight.forget(number)

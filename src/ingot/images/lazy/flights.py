@@ -1,0 +1,238 @@
+"""Chunks on their way: each one once, however many wait for it, and what is asked for before what is guessed."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ingot.images.chunk import Chunks
+from ingot.images.fault import ImageFault
+from ingot.images.lazy.memory import Memory
+from ingot.images.lazy.table import ChunkTable
+
+CONNECTIONS = 8
+# A reader waits this long for a registry that is away, counted from its first failure.
+PATIENCE_SECONDS = 30.0
+_PAUSE_SECONDS = 0.5
+# A request that hangs is left to its own end.
+_CLOSE_SECONDS = 5.0
+
+
+class Lane(IntEnum):
+    """Why a chunk is fetched; the lower go first."""
+
+    DEMAND = 0
+    GUESS = 1
+    TRACE = 2
+    REST = 3
+
+
+# How many requests of a lane may be under way, and how many bytes one may ask for. Demand comes with all it can get;
+# the others are short, so that demand soon has the line for itself.
+_REQUESTS = {Lane.DEMAND: CONNECTIONS, Lane.GUESS: 4, Lane.TRACE: 4, Lane.REST: 1}
+_BYTES = {Lane.DEMAND: 1 << 20, Lane.GUESS: 256 << 10, Lane.TRACE: 256 << 10, Lane.REST: 512 << 10}
+
+
+@dataclass(slots=True)
+class Flight:
+    """One chunk that is fetched. When `landed` is set, it has its bytes or the fault that ended it."""
+
+    number: int
+    lane: Lane
+    landed: threading.Event = field(default_factory=threading.Event)
+    data: bytes | memoryview | None = None
+    fault: ImageFault | None = None
+    # Whether it shares no request with others, since one that it was in has failed.
+    alone: bool = False
+    deadline: float = 0.0
+
+    def wait(self) -> bytes | memoryview:
+        """Its bytes. Raises ImageFault."""
+        self.landed.wait()
+        if self.data is None:
+            assert self.fault is not None
+            raise self.fault
+        return self.data
+
+
+class Flights:
+    """Fetches chunks with several connections. Any number of threads may ask.
+
+    `arrived(number, lane, data)` is told of each chunk once, after those who wait for it, and `failed(number, lane)` of
+    each that was given up.
+    """
+
+    def __init__(
+        self,
+        remote: Chunks,
+        table: ChunkTable,
+        memory: Memory,
+        arrived: Callable[[int, Lane, bytes | memoryview], None],
+        failed: Callable[[int, Lane], None],
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._remote = remote
+        self._table = table
+        self._memory = memory
+        self._arrived = arrived
+        self._failed = failed
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._flights: dict[int, Flight] = {}
+        self._queues: dict[Lane, OrderedDict[int, Flight]] = {lane: OrderedDict() for lane in Lane}
+        self._under_way = dict.fromkeys(Lane, 0)
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
+        self._closed = False
+
+    def demand(self, number: int) -> Flight:
+        """A flight of this chunk, before all that nobody waits for."""
+        with self._lock:
+            flight = self._flights.get(number)
+            if flight is None:
+                flight = Flight(number, Lane.DEMAND)
+                if (data := self._memory.get(number)) is not None:
+                    flight.data = data
+                    flight.landed.set()
+                    return flight
+                self._enqueue(flight)
+            else:
+                queued = self._queues[flight.lane].pop(number, None)
+                flight.lane = Lane.DEMAND
+                if queued is not None:
+                    self._enqueue(flight)
+            return flight
+
+    def offer(self, numbers: Iterable[int], lane: Lane) -> None:
+        """Fetches these in their order when nothing better is to be done; not those that are here or on their way."""
+        with self._lock:
+            for number in numbers:
+                if number not in self._flights and number not in self._memory:
+                    self._enqueue(Flight(number, lane))
+                else:
+                    self._failed(number, lane)
+
+    def waiting(self, lane: Lane) -> int:
+        """How many chunks of a lane are not here yet, or of a better one."""
+        with self._lock:
+            return sum(len(self._queues[other]) + self._under_way[other] for other in Lane if other <= lane)
+
+    def close(self) -> None:
+        """Those who wait get a fault. Waits for what is under way."""
+        with self._lock:
+            self._closed = True
+            left = [flight for queue in self._queues.values() for flight in queue.values()]
+            for queue in self._queues.values():
+                queue.clear()
+            for flight in left:
+                self._give_up(flight, ImageFault("layer", "Closed", "the image was closed while it was read"))
+            self._idle = 0
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(_CLOSE_SECONDS)
+
+    def _enqueue(self, flight: Flight) -> None:
+        if self._closed:
+            flight.fault = ImageFault("layer", "Closed", "the image is closed")
+            flight.landed.set()
+            return
+        self._flights[flight.number] = flight
+        self._queues[flight.lane][flight.number] = flight
+        if not self._wake() and len(self._threads) < CONNECTIONS:
+            thread = threading.Thread(target=self._work, name="lazy", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _wake(self) -> bool:
+        """Wakes one thread that has nothing to do; whether there was one."""
+        if not self._idle:
+            return False
+        # Counted by the one who wakes: until it runs, nobody else may take it for idle.
+        self._idle -= 1
+        self._changed.notify()
+        return True
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                while (lane := self._next_lane()) is None:
+                    if self._closed:
+                        return
+                    self._idle += 1
+                    self._changed.wait()
+                run = self._next_run(lane)
+            self._fetch(run, lane)
+
+    def _next_lane(self) -> Lane | None:
+        for lane, queue in self._queues.items():
+            if queue and self._under_way[lane] < _REQUESTS[lane]:
+                return lane
+        return None
+
+    def _next_run(self, lane: Lane) -> list[Flight]:
+        """The chunks of one request: the oldest of the lane, and its neighbours in the lane."""
+        self._under_way[lane] += 1
+        queue = self._queues[lane]
+        _, first = queue.popitem(last=False)
+        if first.alone:
+            return [first]
+        run = [first]
+        weight = self._table.weight(first.number)
+        for step in (1, -1):
+            number = first.number + step
+            while (flight := queue.get(number)) is not None and not flight.alone:
+                weight += self._table.weight(number)
+                if weight > _BYTES[lane]:
+                    break
+                del queue[number]
+                run.append(flight)
+                number += step
+        run.sort(key=lambda flight: flight.number)
+        return run
+
+    def _fetch(self, run: list[Flight], lane: Lane) -> None:
+        done = 0
+        fault: ImageFault | None = None
+        try:
+            for data in self._remote.fetch([self._table[flight.number] for flight in run]):
+                self._land(run[done], lane, data)
+                done += 1
+        except ImageFault as raised:
+            fault = raised
+        finally:
+            with self._lock:
+                self._under_way[lane] -= 1
+                for flight in run[done:]:
+                    self._failed_once(flight, fault or ImageFault("layer", "Lost", "a chunk did not come", True))
+                # Another of this lane may go now.
+                self._wake()
+        if fault is not None and fault.retry:
+            time.sleep(_PAUSE_SECONDS)
+
+    def _land(self, flight: Flight, lane: Lane, data: bytes | memoryview) -> None:
+        with self._lock:
+            self._memory.put(flight.number, data)
+            del self._flights[flight.number]
+        flight.data = data
+        flight.landed.set()
+        self._arrived(flight.number, lane, data)
+
+    def _failed_once(self, flight: Flight, fault: ImageFault) -> None:
+        """What was guessed is forgotten. What is waited for is tried again while there is hope."""
+        now = time.monotonic()
+        flight.deadline = flight.deadline or now + self._patience
+        hope = not flight.alone or (fault.retry and now < flight.deadline)
+        if flight.lane is Lane.DEMAND and hope and not self._closed:
+            flight.alone = True
+            self._enqueue(flight)
+        else:
+            self._give_up(flight, fault)
+
+    def _give_up(self, flight: Flight, fault: ImageFault) -> None:
+        self._flights.pop(flight.number, None)
+        flight.fault = fault
+        flight.landed.set()
+        self._failed(flight.number, flight.lane)
