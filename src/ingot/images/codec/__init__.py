@@ -1,0 +1,1 @@
+"""Compressed streams: what they are by their first bytes, and how to read them."""

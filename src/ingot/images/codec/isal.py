@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import hashlib
 from ctypes import c_byte, c_int, c_int16, c_int32, c_uint32, c_uint64, c_void_p
 
 from ingot.images.fault import ImageFault
@@ -12,6 +13,13 @@ BLOCK_FINISH = 5
 DECOMP_OK = 0
 END_INPUT = 1
 OUT_OVERFLOW = 2
+# For `crc_flag`: the stream has a gzip header and trailer, which are checked.
+GZIP = 1
+# How far back a reference may go.
+HISTORY = 32 << 10
+# "abc" as raw deflate, with the codes that the standard fixes.
+_GUARD = 4096
+_KNOWN = bytes.fromhex("4b4c4a0600")
 
 
 class InflateState(ctypes.Structure):
@@ -60,6 +68,25 @@ def library() -> ctypes.CDLL:
     for name in ("isal_inflate", "isal_inflate_stateless"):
         getattr(loaded, name).restype = c_int
     return loaded
+
+
+@functools.cache
+def fingerprint() -> bytes:
+    """Eight bytes that change with the layout and meaning of the state, so that no state of another build is taken
+    for one of this. Raises ImageFault when the library's state is not what is written above."""
+    room = bytearray(b"\xa5") * (ctypes.sizeof(InflateState) + _GUARD)
+    state = InflateState.from_buffer(room)
+    source, target = bytearray(_KNOWN), bytearray(16)
+    library().isal_inflate_init(ctypes.byref(state))
+    state.next_in, state.avail_in = address(source), len(source)
+    state.next_out, state.avail_out = address(target), len(target)
+    answer = library().isal_inflate(ctypes.byref(state))
+    intact = room[-_GUARD:] == b"\xa5" * _GUARD
+    said = (answer, state.block_state, state.avail_in, state.total_out, bytes(target[:3]), intact)
+    if said != (DECOMP_OK, BLOCK_FINISH, 0, 3, b"abc", True):
+        message = f"{_LIBRARY} is of a version whose state is not known; install Debian 12's libisal2"
+        raise ImageFault("ISA-L", "Unknown", message)
+    return hashlib.sha256(bytes(state.lit_huff_code) + bytes(state.dist_huff_code)).digest()[:8]
 
 
 def address(buffer: bytearray | memoryview) -> int:

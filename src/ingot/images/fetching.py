@@ -1,0 +1,46 @@
+"""A blob read from front to back in large pieces, and hashed on the way."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingot.images.blob import Blob, ByteStream
+from ingot.images.digest import Digest, wrong_digest
+from ingot.images.fault import ImageFault
+from ingot.images.hashing import Sha256
+
+PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The bytes before `end` of a blob, and the state of the hash of all that is before `end`."""
+
+    data: memoryview
+    end: int
+    hashed: bytes
+
+
+def fetch(blob: Blob, digest: Digest | None, start: int, hashed: bytes | None, buffers: int) -> Iterator[Fetched]:
+    """The blob from `start` on, where the state of its hash was `hashed`. A piece's buffer is used again `buffers`
+    pieces later. At the end the digest is checked, if one is given. Raises ImageFault."""
+    if digest is not None and digest.algorithm != "sha256":
+        raise ImageFault(blob.subject, "Unsupported", f"it is known by a {digest.algorithm}; only sha256 is checked")
+    hashing = Sha256() if hashed is None else Sha256.from_state(hashed)
+    ring = itertools.cycle([memoryview(bytearray(PIECE)) for _ in range(buffers)])
+    with blob.stream(start) as stream:
+        position = start
+        while count := _fill(stream, buffer := next(ring)):
+            hashing.update(buffer[:count])
+            position += count
+            yield Fetched(buffer[:count], position, hashing.state())
+    if digest is not None and digest.raw != hashing.digest():
+        raise wrong_digest(blob.subject, digest, f"sha256:{hashing.hexdigest()}")
+
+
+def _fill(stream: ByteStream, buffer: memoryview) -> int:
+    """Fills the buffer as far as the stream goes."""
+    filled = 0
+    while filled < len(buffer) and (count := stream.readinto(buffer[filled:])):
+        filled += count
+    return filled
