@@ -1,0 +1,1 @@
+"""Container registries: the distribution protocol of OCI and Docker."""

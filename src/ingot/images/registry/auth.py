@@ -1,0 +1,156 @@
+"""Who we are to a registry: anonymous, a user with a password, or the bearer of a token."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlencode
+
+import msgspec
+
+from ingot.images.fault import ImageFault
+from ingot.images.registry import credentials
+from ingot.images.registry.address import public, split
+from ingot.images.registry.challenge import Challenge, parse_challenges
+from ingot.images.registry.credentials import Credentials
+from ingot.images.registry.pool import Origin
+from ingot.images.registry.response import Response
+from ingot.images.registry.transport import Request, Transport
+
+_MOST_BYTES = 1 << 18
+_LONGEST_TOKEN = 1 << 15
+# What a token lasts where its server does not say, and what is left of one that is not used any more.
+_USUAL_SECONDS = 60
+_MARGIN = 10
+
+
+class _Token(msgspec.Struct):
+    token: str = ""
+    access_token: str = ""
+    expires_in: int | float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is wanted of a registry: `actions` such as pull in `repository`; `also` a repository to mount from."""
+
+    registry: str
+    repository: str
+    actions: str
+    also: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        if not self.repository:
+            return ["registry:catalog:*"]
+        wanted = [f"repository:{self.repository}:{self.actions}"]
+        return [*wanted, f"repository:{self.also}:pull"] if self.also else wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    authorization: str = field(repr=False)
+    until: float
+
+
+class Auth:
+    """Adds to requests what their registry wants to see. For several threads at once."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._passes: dict[Scope, _Pass] = {}
+        self._challenges: dict[tuple[str, Origin], Challenge] = {}
+        self._credentials: dict[tuple[str, str], Credentials | None] = {}
+        self._lock = threading.Lock()
+
+    def send(self, request: Request, scope: Scope, send: Callable[[Request], Response]) -> Response:
+        """The registry's answer by `send`; after a refusal with a challenge once more, with what was asked for.
+
+        Raises ImageFault.
+        """
+        origin, _ = split(request.url, request.subject)
+        known = self._known(scope, origin, request.subject)
+        response = send(replace(request, authorization=known))
+        if response.status != 401:
+            return response
+        challenges = parse_challenges(response.headers.get_all("WWW-Authenticate") or [])
+        chosen = next((each for each in challenges if each.scheme in ("bearer", "basic")), None)
+        if chosen is None:
+            return response
+        response.discard()
+        with self._lock:
+            there = self._passes.get(scope)
+            if there is None or there.authorization == known:
+                self._challenges[scope.registry, origin] = chosen
+                there = self._passes[scope] = self._obtain(chosen, scope, origin, request.subject)
+        return send(replace(request, authorization=there.authorization))
+
+    def _known(self, scope: Scope, origin: Origin, subject: str) -> str:
+        """What was given before; renewed, where that is over."""
+        with self._lock:
+            there = self._passes.get(scope)
+            if there and there.until > time.monotonic():
+                return there.authorization
+            challenge = self._challenges.get((scope.registry, origin))
+            if challenge is None:
+                return ""
+            made = self._passes[scope] = self._obtain(challenge, scope, origin, subject)
+            return made.authorization
+
+    def _obtain(self, challenge: Challenge, scope: Scope, origin: Origin, subject: str) -> _Pass:
+        found = self._find(scope)
+        if challenge.scheme == "basic":
+            if found is None:
+                raise ImageFault(subject, "Unauthorized", f"{scope.registry} wants a user and a password: log in first")
+            return _Pass(found.basic, time.monotonic() + 3600)
+        return self._token(challenge, scope, origin, found, subject)
+
+    def _find(self, scope: Scope) -> Credentials | None:
+        key = (scope.registry, scope.repository)
+        if key not in self._credentials:
+            self._credentials[key] = credentials.find(self._transport.settings.auth_files, *key)
+        return self._credentials[key]
+
+    def _token(
+        self, challenge: Challenge, scope: Scope, registry: Origin, found: Credentials | None, subject: str
+    ) -> _Pass:
+        realm = challenge.parameters.get("realm", "")
+        origin, _ = split(realm, subject)
+        if origin.scheme == "http" and not (registry.scheme == "http" and self._transport.plain_allowed(origin)):
+            raise ImageFault(subject, "BadChallenge", f"its token server {origin.host} has no TLS, which is not safe")
+        service = challenge.parameters.get("service", "")
+        fields = [("service", service)] if service else []
+        fields += [("scope", text) for text in scope.texts]
+        before = time.monotonic()
+        response = self._transport.request(_token_request(realm, fields, found, subject))
+        if response.status != 200:
+            response.discard()
+            who = "these credentials" if found else "strangers"
+            raise ImageFault(
+                subject, "Unauthorized", f"{public(realm)} gives no token to {who} (it answers {response.status})"
+            )
+        token, seconds = _read(response.document(_MOST_BYTES), subject)
+        return _Pass(f"Bearer {token}", before + max(seconds - _MARGIN, seconds / 2))
+
+
+def _token_request(realm: str, fields: list[tuple[str, str]], found: Credentials | None, subject: str) -> Request:
+    if found and found.token:
+        # The token is a secret: it goes into the body, and not into an address, which servers write down.
+        form = [*fields, ("grant_type", "refresh_token"), ("client_id", "ingot"), ("refresh_token", found.token)]
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return Request("POST", realm, subject, headers, body=urlencode(form).encode())
+    mark = "&" if "?" in realm else "?"
+    url = f"{realm}{mark}{urlencode(fields)}" if fields else realm
+    return Request("GET", url, subject, authorization=found.basic if found else "")
+
+
+def _read(data: bytes, subject: str) -> tuple[str, float]:
+    try:
+        answer = msgspec.json.decode(data, type=_Token)
+    except (msgspec.MsgspecError, RecursionError):
+        raise ImageFault(subject, "BadToken", "its token server answers what is no token") from None
+    token = answer.token or answer.access_token
+    if not token or len(token) > _LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise ImageFault(subject, "BadToken", "its token server answers a token that cannot be sent")
+    seconds = answer.expires_in or _USUAL_SECONDS
+    return token, min(max(float(seconds), 1.0), 86400.0)

@@ -1,0 +1,75 @@
+"""A registry's door: its address, found out once, and requests through it."""
+
+import threading
+from collections.abc import Callable, Mapping
+from urllib.parse import urljoin
+
+from ingot.images.blob import Bytes
+from ingot.images.fault import ImageFault
+from ingot.images.registry.address import check_redirect, split
+from ingot.images.registry.auth import Auth, Scope
+from ingot.images.registry.response import Response
+from ingot.images.registry.retry import Backoff
+from ingot.images.registry.transport import Request, Transport
+
+_ADDRESSES = {"docker.io": "registry-1.docker.io"}
+# What a server without TLS makes of our first words.
+_NO_TLS = frozenset(("BadTls", "ConnectionLost", "TooSlow"))
+
+
+class Endpoint:
+    """One registry or mirror. For several threads at once."""
+
+    def __init__(self, transport: Transport, auth: Auth, registry: str) -> None:
+        self.transport = transport
+        self.registry = registry
+        self._auth = auth
+        self._base = ""
+        self._lock = threading.Lock()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        scope: Scope,
+        subject: str,
+        headers: Mapping[str, str] | None = None,
+        body: Bytes | None = None,
+        patience: float = 0.0,
+        send: Callable[[Request], Response] | None = None,
+    ) -> Response:
+        """The answer, by `Transport.request` where `send` says nothing else. `path` is what follows /v2/, or an address
+        that the registry has given. Raises ImageFault."""
+        url = urljoin(f"{self.base(subject)}/v2/", path)
+        request = Request(method, url, subject, headers or {}, body=body, patience=patience)
+        own, other = split(self.base(subject), subject)[0], split(url, subject)[0]
+        if own != other:
+            # Such as a storage that takes uploads: what it needs to know is in the address.
+            check_redirect(subject, own, other, self.transport.plain_allowed(other))
+            return (send or self.transport.request)(request)
+        return self._auth.send(request, scope, send or self.transport.request)
+
+    def base(self, subject: str) -> str:
+        """https://HOST; http://HOST where that is allowed and there is no TLS. Raises ImageFault."""
+        with self._lock:
+            if not self._base:
+                self._base = self._find(subject)
+            return self._base
+
+    def _find(self, subject: str) -> str:
+        host = _ADDRESSES.get(self.registry, self.registry)
+        origin, _ = split(f"https://{host}", subject)
+        if not self.transport.plain_allowed(origin):
+            return f"https://{host}"
+        backoff = Backoff(self.transport.settings)
+        while True:
+            try:
+                self.transport.once(Request("GET", f"https://{host}/v2/", subject)).discard()
+                return f"https://{host}"
+            except ImageFault as fault:
+                if fault.reason == "Busy":
+                    return f"https://{host}"
+                # Without a port there are two, and nobody may listen at that of TLS.
+                if fault.reason in _NO_TLS or (fault.reason == "Unreachable" and ":" not in host):
+                    return f"http://{host}"
+                backoff.wait(fault)

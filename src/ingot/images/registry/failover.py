@@ -1,0 +1,96 @@
+"""A blob that is in several places: where one fails, the next is asked."""
+
+import threading
+from collections.abc import Sequence
+from typing import Self
+
+from ingot.images.blob import Blob, Bytes, ByteStream
+from ingot.images.fault import ImageFault
+
+
+class FailoverBlob:
+    """The same blob at mirrors and at its registry, in the order in which they are asked. One that has failed is not
+    asked again; the fault of the last one is told."""
+
+    def __init__(self, blobs: Sequence[Blob]) -> None:
+        self._blobs = list(blobs)
+        self._lock = threading.Lock()
+
+    @property
+    def subject(self) -> str:
+        return self._blobs[-1].subject
+
+    @property
+    def size(self) -> int:
+        return self._blobs[-1].size
+
+    @property
+    def ranged(self) -> bool:
+        while True:
+            blob = self.current()
+            try:
+                return blob.ranged
+            except ImageFault as fault:
+                self.leave(blob, fault)
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        while True:
+            blob = self.current()
+            try:
+                return blob.readinto(start, buffer)
+            except ImageFault as fault:
+                self.leave(blob, fault)
+
+    def read(self, start: int, length: int) -> Bytes:
+        while True:
+            blob = self.current()
+            try:
+                return blob.read(start, length)
+            except ImageFault as fault:
+                self.leave(blob, fault)
+
+    def stream(self, start: int = 0) -> ByteStream:
+        return _FailoverStream(self, start)
+
+    def current(self) -> Blob:
+        with self._lock:
+            return self._blobs[0]
+
+    def leave(self, blob: Blob, fault: ImageFault) -> None:
+        """Goes on to the next place. Raises the fault where there is none."""
+        with self._lock:
+            if self._blobs[0] is blob:
+                if len(self._blobs) == 1:
+                    raise fault
+                del self._blobs[0]
+
+
+class _FailoverStream:
+    def __init__(self, blob: FailoverBlob, start: int) -> None:
+        self._blob = blob
+        self._place = blob.current()
+        self._stream = self._place.stream(start)
+
+    @property
+    def position(self) -> int:
+        return self._stream.position
+
+    def readinto(self, buffer: memoryview) -> int:
+        while True:
+            try:
+                return self._stream.readinto(buffer)
+            except ImageFault as fault:
+                self._blob.leave(self._place, fault)
+                position = self._stream.position
+                self._stream.close()
+                self._place = self._blob.current()
+                self._stream = self._place.stream(position)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

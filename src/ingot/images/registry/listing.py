@@ -1,0 +1,67 @@
+"""Lists that a registry gives in pages: tags, repositories."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import urljoin
+
+import msgspec
+
+from ingot.images.fault import ImageFault
+from ingot.images.registry.auth import Scope
+from ingot.images.registry.endpoint import Endpoint
+from ingot.images.registry.refusal import refusal
+from ingot.images.registry.repository import Repository
+from ingot.images.registry.response import Response
+
+_PAGE = 1000
+_MOST_BYTES = 4 << 20
+_MOST_PAGES = 10_000
+_NEXT = re.compile(r'<([^<>\s]{1,4096})>\s*;\s*rel="?next"?')
+
+
+class _Page(msgspec.Struct):
+    tags: list[str] | None = None
+    repositories: list[str] | None = None
+
+
+def tags(repository: Repository, subject: str) -> Iterator[str]:
+    """All tags, as the registry sorts them. Raises ImageFault."""
+    for page in _pages(repository.endpoint, f"{repository.name}/tags/list?n={_PAGE}", repository.scope(), subject):
+        yield from page.tags or ()
+
+
+def repositories(endpoint: Endpoint, subject: str) -> Iterator[str]:
+    """All repositories that the registry shows us. Raises ImageFault."""
+    for page in _pages(endpoint, f"_catalog?n={_PAGE}", Scope(endpoint.registry, "", ""), subject):
+        yield from page.repositories or ()
+
+
+def _pages(endpoint: Endpoint, path: str, scope: Scope, subject: str) -> Iterator[_Page]:
+    seen = set()
+    for _ in range(_MOST_PAGES):
+        seen.add(path)
+        response = endpoint.send("GET", path, scope, subject)
+        if response.status != 200:
+            raise refusal(response)
+        following = next_page(response, subject)
+        try:
+            yield msgspec.json.decode(response.document(_MOST_BYTES), type=_Page)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ImageFault(subject, "BadAnswer", f"its registry sends what is no list: {error}") from None
+        if not following:
+            return
+        if following in seen:
+            break
+        path = following
+    raise ImageFault(subject, "BadAnswer", "its registry sends a list without an end")
+
+
+def next_page(response: Response, subject: str) -> str:
+    """The address of the next page; "" after the last one."""
+    match = _NEXT.search(response.headers.get("Link", ""))
+    if not match:
+        return ""
+    try:
+        return str(urljoin(response.url, match[1]))
+    except ValueError:
+        raise ImageFault(subject, "BadAnswer", "its registry gives what is no address for the next page") from None

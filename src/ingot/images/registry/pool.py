@@ -1,0 +1,147 @@
+"""Connections to servers, kept for the next request."""
+
+import http.client
+import select
+import ssl
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from ingot.images.fault import ImageFault
+from ingot.images.registry.paced import PacedSocket, PacedTlsSocket
+from ingot.images.registry.proxy import proxy_for
+from ingot.images.registry.settings import Settings
+
+# Many servers close a connection that was idle for a minute.
+_IDLE_SECONDS = 50.0
+_IDLE_MOST = 32
+
+
+class Origin(NamedTuple):
+    """Who answers: nothing that is meant for one may go to another."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+class _Plain(http.client.HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        self.sock: PacedSocket = PacedSocket.adopt(self.sock)
+
+
+Connection = _Plain | http.client.HTTPSConnection
+
+
+@dataclass(slots=True)
+class Line:
+    """A connection. `used`: it has carried a request before, so the server may have closed it meanwhile.
+
+    A proxy may want a `prefix` before the path, and `headers` of its own.
+    """
+
+    connection: Connection
+    origin: Origin
+    prefix: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    used: bool = False
+    since: float = 0.0
+
+    @property
+    def socket(self) -> PacedSocket | PacedTlsSocket:
+        return cast(PacedSocket | PacedTlsSocket, self.connection.sock)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def stale(self) -> bool:
+        """Whether the server has closed it, or said something unasked."""
+        if time.monotonic() - self.since > _IDLE_SECONDS or self.connection.sock is None:
+            return True
+        poll = select.poll()
+        poll.register(self.connection.sock, select.POLLIN)
+        return bool(poll.poll(0))
+
+
+class Pool:
+    """Lends connections to any number of threads, each to one at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises ImageFault when the given CA cannot be used."""
+        self._settings = settings
+        self._tls = _tls(settings)
+        self._idle: dict[Origin, deque[Line]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, origin: Origin, fresh: bool = False) -> Line:
+        """A connection, or one to be: it connects by the first request. `fresh`: not one that was used before."""
+        while not fresh:
+            with self._lock:
+                idle = self._idle.get(origin)
+                line = idle.pop() if idle else None
+            if line is None:
+                break
+            if not line.stale():
+                return line
+            line.close()
+        return self._make(origin)
+
+    def give(self, line: Line) -> None:
+        """Takes back a connection whose last answer was read to its end."""
+        line.used, line.since = True, time.monotonic()
+        with self._lock:
+            idle = self._idle.setdefault(line.origin, deque())
+            idle.append(line)
+            oldest = idle.popleft() if len(idle) > _IDLE_MOST else None
+        if oldest:
+            oldest.close()
+
+    def close(self) -> None:
+        with self._lock:
+            lines = [line for idle in self._idle.values() for line in idle]
+            self._idle.clear()
+        for line in lines:
+            line.close()
+
+    def _make(self, origin: Origin) -> Line:
+        proxy = proxy_for(*origin)
+        host, port = (proxy.host, proxy.port) if proxy else (origin.host, origin.port)
+        timeout = self._settings.connect
+        if origin.scheme == "https":
+            connection: Connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls)
+        else:
+            connection = _Plain(host, port, timeout=timeout)
+        if not proxy:
+            return Line(connection, origin)
+        if origin.scheme == "https":
+            connection.set_tunnel(origin.host, origin.port, proxy.headers)
+            return Line(connection, origin)
+        return Line(connection, origin, f"http://{netloc(origin)}", proxy.headers)
+
+    def connect(self, line: Line) -> None:
+        """Connects where that has not happened. Raises OSError, ssl.SSLError and http.client.HTTPException."""
+        if line.connection.sock is None:
+            line.connection.connect()
+            line.socket.pace(self._settings)
+
+
+def netloc(origin: Origin) -> str:
+    host = f"[{origin.host}]" if ":" in origin.host else origin.host
+    standard = {"http": 80, "https": 443}[origin.scheme]
+    return host if origin.port == standard else f"{host}:{origin.port}"
+
+
+def _tls(settings: Settings) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.sslsocket_class = PacedTlsSocket
+    if settings.ca:
+        try:
+            context.load_verify_locations(settings.ca)
+        except (OSError, ssl.SSLError) as error:
+            raise ImageFault(
+                str(settings.ca), "BadCa", f"it cannot be used ({error}): a file with certificates in PEM is accepted"
+            ) from None
+    return context

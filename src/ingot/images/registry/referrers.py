@@ -1,0 +1,79 @@
+"""Referrers: what was attached to an image, such as the trace of its boot.
+
+A registry that knows them has an API. For others the specification has a tag named after the image's digest, whose
+index lists them; whoever pushes a referrer keeps that.
+"""
+
+from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
+from ingot.images.registry import upload
+from ingot.images.registry.listing import next_page
+from ingot.images.registry.manifest import MOST_BYTES, OCI_INDEX, Descriptor, Index, decode, encode
+from ingot.images.registry.refusal import refusal
+from ingot.images.registry.repository import Repository
+
+_MOST_PAGES = 100
+
+
+def referrers(repository: Repository, digest: Digest, artifact_type: str, subject: str) -> list[Descriptor]:
+    """Those of that type, or all for "". Raises ImageFault."""
+    found = _by_api(repository, digest, subject)
+    if found is None:
+        found = _by_tag(repository, digest, subject)
+    return [each for each in found if not artifact_type or each.artifact_type == artifact_type]
+
+
+def _by_api(repository: Repository, digest: Digest, subject: str) -> list[Descriptor] | None:
+    """None where the registry has no such API."""
+    found: list[Descriptor] = []
+    path = f"{repository.name}/referrers/{digest}"
+    for _ in range(_MOST_PAGES):
+        response = repository.endpoint.send("GET", path, repository.scope(), subject, {"Accept": OCI_INDEX})
+        if response.status in (400, 404, 405):
+            response.discard()
+            return None
+        if response.status != 200:
+            raise refusal(response)
+        media_type = response.headers.get("Content-Type", "")
+        following = next_page(response, subject)
+        page = decode(response.document(MOST_BYTES), media_type, subject)
+        if not isinstance(page, Index):
+            raise ImageFault(subject, "BadAnswer", "its registry lists referrers in what is no index")
+        found += page.manifests
+        if not following:
+            return found
+        path = following
+    raise ImageFault(subject, "BadAnswer", f"its registry lists referrers on more than {_MOST_PAGES} pages")
+
+
+def _by_tag(repository: Repository, digest: Digest, subject: str) -> list[Descriptor]:
+    try:
+        document = repository.manifest(_tag(digest), subject)
+    except ImageFault as fault:
+        if fault.reason != "NotFound":
+            raise
+        return []
+    return document.parsed.manifests if isinstance(document.parsed, Index) else []
+
+
+def attach_by_tag(repository: Repository, image: Digest, referrer: Descriptor, subject: str) -> None:
+    """Lists a referrer under the image's tag. Raises ImageFault."""
+    there = [each for each in _by_tag(repository, image, subject) if each.digest != referrer.digest]
+    _put(repository, image, [*there, referrer], subject)
+
+
+def detach_by_tag(repository: Repository, image: Digest, referrer: Digest, subject: str) -> None:
+    """Takes a referrer off the image's tag, where it is listed. Raises ImageFault."""
+    there = _by_tag(repository, image, subject)
+    left = [each for each in there if each.digest != referrer]
+    if len(left) < len(there):
+        _put(repository, image, left, subject)
+
+
+def _put(repository: Repository, image: Digest, listed: list[Descriptor], subject: str) -> None:
+    raw = encode(Index(media_type=OCI_INDEX, manifests=listed))
+    upload.push_manifest(repository, _tag(image), raw, OCI_INDEX, subject)
+
+
+def _tag(digest: Digest) -> str:
+    return f"{digest.algorithm}-{digest.hex}"[:128]

@@ -1,0 +1,114 @@
+"""A repository at one registry or mirror: manifests and blobs by digest."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
+from ingot.images.http_blob import HttpBlob
+from ingot.images.registry.address import split
+from ingot.images.registry.auth import Scope
+from ingot.images.registry.endpoint import Endpoint
+from ingot.images.registry.manifest import INDEXES, MANIFESTS, MOST_BYTES, Descriptor, Index, Manifest, decode
+from ingot.images.registry.refusal import refusal
+from ingot.images.registry.response import Response
+from ingot.images.registry.transport import Request
+
+ACCEPT = ", ".join((*MANIFESTS, *INDEXES))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A manifest or index as it came: `raw` has the `digest`."""
+
+    digest: Digest
+    media_type: str
+    raw: bytes
+    parsed: Manifest | Index
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    endpoint: Endpoint
+    name: str
+
+    def scope(self, actions: str = "pull", also: str = "") -> Scope:
+        return Scope(self.endpoint.registry, self.name, actions, also)
+
+    def manifest(self, target: str, subject: str) -> Document:
+        """By digest, which is checked, or by tag. Raises ImageFault."""
+        response = self.endpoint.send(
+            "GET", f"{self.name}/manifests/{target}", self.scope(), subject, {"Accept": ACCEPT}
+        )
+        if response.status != 200:
+            raise refusal(response)
+        media_type = response.headers.get("Content-Type", "")
+        raw = response.document(MOST_BYTES)
+        digest = Digest.parse(target) if ":" in target else _stated(response) or Digest.of(raw)
+        digest.check(raw, subject)
+        return Document(digest, media_type, raw, decode(raw, media_type, subject))
+
+    def digest(self, target: str, subject: str) -> Digest:
+        """What a tag stands for at present. Raises ImageFault."""
+        response = self.endpoint.send(
+            "HEAD", f"{self.name}/manifests/{target}", self.scope(), subject, {"Accept": ACCEPT}
+        )
+        if response.status != 200:
+            raise refusal(response)
+        response.discard()
+        return _stated(response) or self.manifest(target, subject).digest
+
+    def blob(self, descriptor: Descriptor, subject: str) -> HttpBlob:
+        fetch = _BlobFetch(self, descriptor.digest, subject)
+        settings = self.endpoint.transport.settings
+        return HttpBlob(fetch, subject, descriptor.size, settings, fixed=True)
+
+
+class _BlobFetch:
+    """Requests for a blob. Where the registry sends us to a storage, later requests go straight there, for as long as
+    that takes them."""
+
+    def __init__(self, repository: Repository, digest: Digest, subject: str) -> None:
+        self._repository = repository
+        self._digest = digest
+        self._subject = subject
+        self._storage = ""
+        self._lock = threading.Lock()
+
+    def __call__(self, headers: Mapping[str, str]) -> Response:
+        transport = self._repository.endpoint.transport
+        with self._lock:
+            storage = self._storage
+        if storage:
+            response = transport.once(Request("GET", storage, self._subject, headers))
+            if response.status in (200, 206, 416):
+                return response
+            response.discard()
+            self._remember("")
+        response = self._repository.endpoint.send(
+            "GET",
+            f"{self._repository.name}/blobs/{self._digest}",
+            self._repository.scope(),
+            self._subject,
+            headers,
+            send=transport.once,
+        )
+        base = self._repository.endpoint.base(self._subject)
+        if split(response.url, self._subject)[0] != split(base, self._subject)[0]:
+            self._remember(response.url)
+        return response
+
+    def _remember(self, storage: str) -> None:
+        with self._lock:
+            self._storage = storage
+
+
+def _stated(response: Response) -> Digest | None:
+    text = response.headers.get("Docker-Content-Digest", "")
+    try:
+        return Digest.parse(text) if text else None
+    except ImageFault:
+        raise ImageFault(
+            response.subject, "BadDigest", f"its registry calls it {text[:80]!r}, which is no digest"
+        ) from None

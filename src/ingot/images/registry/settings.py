@@ -1,0 +1,93 @@
+"""How registries and web servers are reached: certificates, mirrors, credentials, patience."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from ingot.images.fault import ImageFault
+
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`auth_files`: docker's config.json or podman's auth.json, the first that knows a host wins. `ca`: a file with
+    certificates that are trusted besides those of the machine. `insecure`: hosts (HOST or HOST:PORT) that may be
+    spoken to without TLS; loopback always may. `mirrors`: by registry, HOST[:PORT][/PREFIX] to ask before it.
+
+    `connect`: seconds to connect in. `patience`: seconds that a server may be silent, or slower than `slowest` bytes
+    a second. `tries`: how often the same thing is asked for, without any progress, before it has failed; the waits
+    between are from `backoff` seconds on, doubled each time, and never over `longest_wait`.
+    """
+
+    auth_files: tuple[Path, ...] = ()
+    ca: Path | None = None
+    insecure: frozenset[str] = frozenset()
+    mirrors: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    connect: float = 10.0
+    patience: float = 30.0
+    slowest: int = 1024
+    tries: int = 6
+    backoff: float = 0.25
+    longest_wait: float = 60.0
+
+    @classmethod
+    def load(cls) -> Self:
+        """What the user's or the machine's registries.yaml says, with the credentials that docker and podman keep.
+
+        Raises ImageFault for a file that cannot be used.
+        """
+        file = _File()
+        for path in _places():
+            if path.is_file():
+                file = _read(path)
+                break
+        return cls(
+            auth_files=tuple(auth_files()),
+            ca=Path(file.ca).expanduser() if file.ca else None,
+            insecure=frozenset(file.insecure),
+            mirrors=file.mirrors,
+        )
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    ca: str = ""
+    insecure: list[str] = []
+    mirrors: dict[str, list[str]] = {}
+
+
+def _places() -> list[Path]:
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return [home / "ingot" / "registries.yaml", Path("/etc/ingot/registries.yaml")]
+
+
+def _read(path: Path) -> _File:
+    import yaml
+
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES)
+        return msgspec.convert(yaml.load(text, yaml.CSafeLoader) or {}, _File)
+    except (OSError, yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
+        raise ImageFault(
+            str(path), "BadSettings", f"{error}; `ca`, `insecure` and `mirrors` are accepted, each once"
+        ) from None
+
+
+def auth_files() -> list[Path]:
+    """Where docker and podman keep credentials, in the order in which they are asked."""
+    named = os.environ.get("REGISTRY_AUTH_FILE")
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    docker = os.environ.get("DOCKER_CONFIG")
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    places = [
+        Path(named) if named else None,
+        Path(runtime) / "containers" / "auth.json" if runtime else None,
+        home / "containers" / "auth.json",
+        Path(docker) / "config.json" if docker else Path.home() / ".docker" / "config.json",
+    ]
+    return [place for place in places if place and place.is_file()]

@@ -1,0 +1,136 @@
+"""Requests to registries and web servers: kept connections, redirects, tries again."""
+
+import http.client
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urljoin
+
+from ingot.images.blob import Bytes
+from ingot.images.fault import ImageFault
+from ingot.images.registry.address import check_redirect, loopback, public, split
+from ingot.images.registry.pool import Line, Origin, Pool, netloc
+from ingot.images.registry.response import Response, lost
+from ingot.images.registry.retry import Backoff, Busy
+from ingot.images.registry.settings import Settings
+
+_MOST_REDIRECTS = 8
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_BUSY = frozenset((408, 429, 500, 502, 503, 504))
+_AGENT = "ingot"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`subject` names it in errors. `authorization` goes to the server in `url` only, wherever that sends us.
+
+    `patience`: seconds to the answer's headers, where it may take longer than usual.
+    """
+
+    method: str
+    url: str
+    subject: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    authorization: str = field(default="", repr=False)
+    body: Bytes | None = field(default=None, repr=False)
+    patience: float = 0.0
+
+
+class Transport:
+    """For several threads at once."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises ImageFault for settings that cannot be used."""
+        self.settings = settings
+        self._pool = Pool(settings)
+
+    def request(self, request: Request) -> Response:
+        """The answer, which may be a refusal. Lost connections and busy servers (429, 5xx) are tried again, so this is
+        for what may be done twice. Raises ImageFault."""
+        backoff = Backoff(self.settings)
+        while True:
+            try:
+                return self.once(request)
+            except ImageFault as fault:
+                backoff.wait(fault)
+
+    def once(self, request: Request) -> Response:
+        """As request, tried once. GET and HEAD follow redirects."""
+        origin, target = split(request.url, request.subject)
+        for _ in range(_MOST_REDIRECTS):
+            response = self._exchange(request, origin, target)
+            if response.status in _BUSY:
+                raise _busy(response)
+            if response.status not in _REDIRECTS or request.method not in ("GET", "HEAD"):
+                return response
+            url = _location(response)
+            came, (origin, target) = origin, split(url, request.subject)
+            check_redirect(request.subject, came, origin, self.plain_allowed(origin))
+            request = replace(request, url=url, authorization=request.authorization if came == origin else "")
+        raise ImageFault(request.subject, "BadRedirect", f"it is redirected more than {_MOST_REDIRECTS} times")
+
+    def plain_allowed(self, origin: Origin) -> bool:
+        """Whether that host may be spoken to without TLS."""
+        named = {origin.host, f"{origin.host}:{origin.port}", netloc(origin)}
+        return loopback(origin.host) or bool(named & self.settings.insecure)
+
+    def close(self) -> None:
+        """Closes the connections that nobody uses."""
+        self._pool.close()
+
+    def _exchange(self, request: Request, origin: Origin, target: str) -> Response:
+        line = self._pool.take(origin)
+        try:
+            return self._ask(line, request, target)
+        except (OSError, http.client.HTTPException) as error:
+            line.close()
+            # A server may close a connection at the very moment at which we use it again.
+            if not line.used or not isinstance(error, ConnectionError | http.client.HTTPException):
+                raise lost(request.subject, error) from None
+        line = self._pool.take(origin, fresh=True)
+        try:
+            return self._ask(line, request, target)
+        except (OSError, http.client.HTTPException) as error:
+            line.close()
+            raise lost(request.subject, error) from None
+
+    def _ask(self, line: Line, request: Request, target: str) -> Response:
+        self._pool.connect(line)
+        socket = line.socket
+        headers = {"Accept-Encoding": "identity", "User-Agent": _AGENT, **request.headers, **line.headers}
+        if request.authorization:
+            headers["Authorization"] = request.authorization
+        line.connection.request(request.method, line.prefix + target, request.body, headers)
+        socket.expect(request.patience or self.settings.patience)
+        answer = line.connection.getresponse()
+        socket.flow()
+        return Response(request.subject, request.url, answer, line, socket, self._pool.give)
+
+
+def _location(response: Response) -> str:
+    location = response.headers.get("Location")
+    response.discard()
+    if not location:
+        raise ImageFault(response.subject, "BadRedirect", f"{public(response.url)} redirects to nowhere")
+    try:
+        return urljoin(response.url, location)
+    except ValueError:
+        raise ImageFault(response.subject, "BadRedirect", "it redirects to what is no address") from None
+
+
+def _busy(response: Response) -> Busy:
+    after = _seconds(response.headers.get("Retry-After", ""))
+    response.discard()
+    wait = f", and asks to wait for {after:.0f} s" if after else ""
+    return Busy(response.subject, f"its server answers {response.status}{wait}", after)
+
+
+def _seconds(text: str) -> float:
+    """Retry-After: seconds, or a date."""
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return 0.0

@@ -1,0 +1,46 @@
+"""Files behind URLs."""
+
+from collections.abc import Mapping
+
+from ingot.images.fault import ImageFault
+from ingot.images.http_blob import CONTENT_RANGE, HttpBlob
+from ingot.images.registry.address import public
+from ingot.images.registry.refusal import refusal
+from ingot.images.registry.response import Response
+from ingot.images.registry.transport import Request, Transport
+
+
+def open_url(transport: Transport, url: str, authorization: str = "") -> HttpBlob:
+    """A file behind a URL; `authorization` is the value of that header. Raises ImageFault."""
+    subject = public(url)
+
+    def fetch(headers: Mapping[str, str]) -> Response:
+        return transport.once(Request("GET", url, subject, headers, authorization))
+
+    response = transport.request(Request("GET", url, subject, {"Range": "bytes=0-0"}, authorization))
+    size, ranged = _probed(response)
+    response.close()
+    return HttpBlob(fetch, subject, size, transport.settings, validator=_validator(response), ranged=ranged)
+
+
+def _probed(response: Response) -> tuple[int, bool]:
+    """Size, and whether there are ranges, by the answer to a request for the first byte."""
+    match = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+    if response.status in (206, 416) and match and match[3] != "*":
+        if response.status == 206 and (match[1], match[2]) != ("0", "0"):
+            raise ImageFault(response.subject, "BadRange", "its server sends another range than was asked for")
+        return int(match[3]), True
+    if response.status == 200 and response.length is not None:
+        return response.length, False
+    if response.status in (200, 206, 416):
+        response.close()
+        raise ImageFault(response.subject, "NoLength", "its server does not say how long it is, which is needed")
+    raise refusal(response)
+
+
+def _validator(response: Response) -> str:
+    """What changes with the content: a strong ETag, or the date of the last change; "" for none."""
+    tag: str = response.headers.get("ETag", "")
+    if tag.startswith('"') and len(tag) < 1024:
+        return tag
+    return str(response.headers.get("Last-Modified", ""))[:100]
