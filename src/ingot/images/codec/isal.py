@@ -105,14 +105,18 @@ class Inflater:
         self._inflate = loaded.isal_inflate_stateless
         loaded.isal_inflate_init(self._reference)
 
-    def inflate(self, source: int, length: int, target: int, size: int) -> bool:
-        """Inflates from the address `source`; whether it gave exactly `size` bytes at `target` and then ended.
+    def inflate(self, source: int, length: int, target: int, size: int) -> int:
+        """Inflates from the address `source` to exactly `size` bytes at `target`. How many bytes the stream has; 0 when
+        it is damaged, does not end within `length`, or makes fewer or more bytes.
 
-        What follows the end of the stream within `length` is not looked at. Nothing is written beyond `size`.
+        What follows the end of the stream is not looked at. Nothing is written beyond `size`.
         """
         state = self._state
         self._reset(self._reference)
         state.next_in, state.avail_in = source, length
         state.next_out, state.avail_out = target, size
         answer: int = self._inflate(self._reference)
-        return answer == DECOMP_OK and state.avail_out == 0 and state.block_state == BLOCK_FINISH
+        if answer != DECOMP_OK or state.avail_out or state.block_state != BLOCK_FINISH:
+            return 0
+        # Whole bytes that are in the state already do not belong to the stream any more.
+        return length - int(state.avail_in) - int(state.read_in_length) // 8

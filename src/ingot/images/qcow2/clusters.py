@@ -17,31 +17,32 @@ class Unpacker:
         self._zstd = header.compression == ZSTD
         self._own = threading.local()
 
-    def unpack(self, packed: memoryview, cluster: memoryview) -> None:
-        """Fills all of `cluster`. Both are writable; `packed` may have other bytes after the end of its stream.
+    def unpack(self, packed: memoryview, cluster: memoryview) -> int:
+        """Fills all of `cluster`; how many bytes of `packed` that took. Both are writable.
 
         Raises ImageFault unless it becomes exactly one cluster.
         """
-        whole = self._unzstd(packed, cluster) if self._zstd else self._inflate(packed, cluster)
-        if not whole:
+        count = self._unzstd(packed, cluster) if self._zstd else self._inflate(packed, cluster)
+        if not count:
             message = f"it has a compressed cluster that does not unpack to {len(cluster)} bytes: it is damaged"
             raise ImageFault(self._subject, "BadCluster", message)
+        return count
 
-    def _inflate(self, packed: memoryview, cluster: memoryview) -> bool:
+    def _inflate(self, packed: memoryview, cluster: memoryview) -> int:
         try:
             inflater: Inflater = self._own.inflater
         except AttributeError:
             inflater = self._own.inflater = Inflater()
         return inflater.inflate(address(packed), len(packed), address(cluster), len(cluster))
 
-    def _unzstd(self, packed: memoryview, cluster: memoryview) -> bool:
+    def _unzstd(self, packed: memoryview, cluster: memoryview) -> int:
         decompressor = ZstdDecompressor()
         try:
             # One byte more than wanted, to see a cluster that is too long.
             data = decompressor.decompress(packed, max_length=len(cluster) + 1)
         except ZstdError:
-            return False
+            return 0
         if not decompressor.eof or len(data) != len(cluster):
-            return False
+            return 0
         cluster[:] = data
-        return True
+        return len(packed) - len(decompressor.unused_data)

@@ -76,7 +76,7 @@ class Decoder:
     def runs(self, table: Sequence[int], base: int, start: int, end: int, tables: Container[int]) -> Iterator[Run]:
         """What is from `start` to `end` of the disk, by the L2 table that maps from `base` on; neighbours joined.
 
-        `tables` has the offsets of all L2 tables, where no data can be. Raises ImageFault.
+        `tables` has the offsets of the header and of all L2 tables, where no data can be. Raises ImageFault.
         """
         bits = self._header.cluster_bits
         size = 1 << bits
@@ -88,7 +88,7 @@ class Decoder:
             if entry & _COMPRESSED:
                 if begin < at:
                     yield Run(begin, at - begin, kind, host, at - begin if kind else 0)
-                yield self._packed(entry, at, next_at - at)
+                yield self._packed(entry, at, next_at - at, tables)
                 kind, begin = Kind.ZERO, next_at
             elif (offset := entry & _OFFSET) == 0 or entry & _ZERO:
                 self._check_plain(entry, offset, at, tables)
@@ -119,13 +119,15 @@ class Decoder:
         elif offset in tables or self._header.l1_offset <= offset < self._l1_end:
             raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {offset}, in a table")
 
-    def _packed(self, entry: int, at: int, length: int) -> Run:
+    def _packed(self, entry: int, at: int, length: int, tables: Container[int]) -> Run:
         host = entry & self._packed_offset
         stored = ((entry >> self._size_shift & self._sectors) + 1) * SECTOR - host % SECTOR
         if host >= self._end or host + stored > -(-self._end // SECTOR) * SECTOR:
             raise self.fault("Truncated", f"has the cluster of byte {at} of its disk at {host}, beyond its end")
-        if host < self._header.length:
-            raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {host}, in its header")
+        size = self._header.cluster_size
+        for cluster in range(host & -size, host + stored, size):
+            if cluster in tables or self._header.l1_offset <= cluster < self._l1_end:
+                raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {host}, in a table")
         return Run(at, length, Kind.COMPRESSED, host, stored)
 
     def fault(self, reason: str, message: str) -> ImageFault:

@@ -14,10 +14,11 @@ from ingot.images.qcow2.header import HEAD, BadHeader, Header
 _MOST_CACHED = 32 << 20
 
 
-def read_header(content: Content, subject: str, limit: int) -> Header:
-    """The header of an image that can be decoded, of a disk of at most `limit` bytes. Raises ImageFault."""
+def check_head(head: bytes, subject: str, limit: int) -> Header:
+    """The header, by the first HEAD bytes, of an image that can be decoded and whose disk has at most `limit` bytes.
+    Raises ImageFault."""
     try:
-        header = Header.parse(bytes(read(content, 0, min(HEAD, content.size))))
+        header = Header.parse(head)
         header.check_decodable()
     except BadHeader as fault:
         raise ImageFault(subject, "BadImage", f"it {fault}") from None
@@ -32,7 +33,7 @@ class Tables:
 
     def __init__(self, content: Content, subject: str, limit: int) -> None:
         """Raises ImageFault."""
-        self.header = read_header(content, subject, limit)
+        self.header = check_head(bytes(read(content, 0, min(HEAD, content.size))), subject, limit)
         self._content = content
         self._decoder = Decoder(subject, self.header, content.size)
         length = 8 * self.header.l1_needed
