@@ -155,6 +155,11 @@ class Stream:
         """The file in the archive, once its first bytes were given; None where the stream is no archive."""
         return self._decoding.unpacking.member
 
+    @property
+    def whiteouts(self) -> list[str]:
+        """The archive's whiteouts that hide disks of layers below, so far; all of them at the end."""
+        return self._decoding.unpacking.whiteouts
+
     def _counted(self) -> Iterator[Fetched]:
         for piece in self._fetching:
             yield piece

@@ -1,6 +1,7 @@
 """The disk in a container disk's layer, read from a tar that arrives piece by piece.
 
-Nothing is ever unpacked to a name of the archive. The disk is the one regular file in `disk/`, as KubeVirt has it.
+Nothing is ever unpacked to a name of the archive. The disk is the one regular file in `disk/`, as KubeVirt has it, or
+the file `disk` itself, which `ADD x.qcow2 /disk` makes where there is no such directory.
 """
 
 from collections.abc import Iterator
@@ -56,6 +57,8 @@ class TarReader:
         self._subject = subject
         self._limit = limit
         self._state = _State()
+        # Whiteouts that hide disks of layers below, as they are named; of what was fed to this reader.
+        self.whiteouts: list[str] = []
 
     @property
     def member(self) -> Member | None:
@@ -143,11 +146,14 @@ class TarReader:
         at = self._state
         at.skip = header.size + -header.size % BLOCK
         parts = _parts(header)
+        hides = bool(parts) and parts[-1].startswith(b".wh.")
+        if hides and parts[:-1] in ([], [b"disk"]):
+            self.whiteouts.append(b"/".join(parts).decode(errors="backslashreplace"))
         if parts[:1] != [b"disk"]:
             return
         if link := _LINKS.get(header.kind):
             raise BadTar(f"has {link} at {header.shown}, where only a disk may be")
-        if len(parts) != 2 or not header.regular or parts[1].startswith(b".wh."):
+        if len(parts) > 2 or not header.regular or hides:
             return
         if at.member:
             message = f"it has two disks, {at.member.name} and {header.shown}: leave one"

@@ -34,6 +34,11 @@ class Unpacking:
         """The disk in the archive, once it is found; None where there is no archive."""
         return self._tar.member if self._tar else None
 
+    @property
+    def whiteouts(self) -> list[str]:
+        """Those of the archive that hide disks of layers below, so far."""
+        return self._tar.whiteouts if self._tar else []
+
     def feed(self, data: memoryview) -> Iterator[memoryview]:
         """Takes the next bytes, and gives those of the disk among them. Raises ImageFault."""
         if not self._decided:

@@ -13,7 +13,8 @@ from ingot.images.zstd_chunked.batch import Batch, batches
 from ingot.images.zstd_chunked.position import Position, skippable
 from ingot.images.zstd_chunked.toc import Entry
 
-LEVEL = 3
+# On a Debian disk 6 makes it 5 % smaller than 3, at a third of its speed; 9 makes it 1 % smaller than 6.
+LEVEL = 6
 LEVELS = range(1, 20)
 # The user and group of QEMU in KubeVirt's images, who must be able to read the disk.
 OWNER = 107

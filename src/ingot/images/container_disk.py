@@ -1,0 +1,149 @@
+"""The disk of a container disk: which file of which layer it is, whichever tool built the image.
+
+It is the one regular file in `disk/`, or the file `disk` itself, which `ADD x.qcow2 /disk` makes on a base without
+that directory. An upper layer's disk wins over those below, and whiteouts hide them.
+"""
+
+from dataclasses import dataclass, field
+
+from ingot.images.blob import Blob
+from ingot.images.chunk import Chunks
+from ingot.images.fault import ImageFault
+from ingot.images.gzip_index import IndexBuilder
+from ingot.images.registry.client import Image, Registry
+from ingot.images.registry.manifest import Descriptor
+from ingot.images.stream import Stream, open_stream
+from ingot.images.tar_header import MOST_BYTES
+from ingot.images.zstd_chunked.layer import ChunkedFile
+from ingot.images.zstd_chunked.pieces import Pieces
+from ingot.images.zstd_chunked.position import is_chunked
+from ingot.images.zstd_chunked.remote import RemoteChunks
+from ingot.images.zstd_chunked.toc import Toc, read_toc
+
+DIRECTORY = "disk"
+_WHITEOUT = ".wh."
+_OPAQUE = ".wh..wh..opq"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerDisk:
+    """A disk in the layer `layer`, whose blob is `blob`.
+
+    With `pieces` it can be read at any place, each chunk verified. Without them the layer has to be read from its
+    front, and is good only when all of it has been; `name` is not known before where it is empty.
+    """
+
+    image: Image
+    layer: Descriptor
+    blob: Blob
+    name: str
+    pieces: Pieces | None
+
+    @property
+    def how(self) -> str:
+        """`chunked` or `stream`."""
+        return "stream" if self.pieces is None else "chunked"
+
+    def content(self, chunks: Chunks | None = None) -> ChunkedFile:
+        """The file with the disk; its chunks from the registry, or from what stands before it. Only with `pieces`."""
+        if self.pieces is None:
+            raise ValueError(f"{self.blob.subject} has no chunks")
+        return ChunkedFile(self.blob.subject, self.pieces, chunks or RemoteChunks(self.blob))
+
+    def stream(
+        self, *, resume: bytes | None = None, limit: int = MOST_BYTES, index: IndexBuilder | None = None
+    ) -> Stream:
+        """The file with the disk from its front, as open_stream gives it; the layer's digest is checked."""
+        return open_stream(self.blob, digest=self.layer.digest, resume=resume, limit=limit, layer=True, index=index)
+
+
+@dataclass(slots=True)
+class _Hidden:
+    """What upper layers have taken away from those below."""
+
+    everything: bool = False
+    names: set[str] = field(default_factory=set)
+
+    def add(self, name: str) -> None:
+        """Takes note of the name of a whiteout; others say nothing."""
+        directory, _, last = name.rpartition("/")
+        if last == _OPAQUE:
+            self.everything |= directory in ("", DIRECTORY)
+        elif last.startswith(_WHITEOUT):
+            hidden = f"{directory}/{last.removeprefix(_WHITEOUT)}".lstrip("/")
+            self.everything |= hidden == DIRECTORY
+            self.names.add(hidden)
+
+
+def open_container_disk(registry: Registry, image: Image) -> ContainerDisk:
+    """Finds the disk. Layers without a table are read as far as needed, those above the disk as a whole.
+
+    Raises ImageFault: NoDisk, TwoDisks, BadTable and whatever is wrong with a layer.
+    """
+    hidden = _Hidden()
+    layers = image.manifest.layers
+    for place, layer in reversed(list(enumerate(layers))):
+        if hidden.everything:
+            break
+        blob = registry.blob(image.reference, layer)
+        only = place == 0 and not hidden.names
+        found = _search(image, layer, blob, only, hidden)
+        if found is not None:
+            return found
+    raise ImageFault(str(image.reference), "NoDisk", f"none of its {len(layers)} layers has a regular file in disk/")
+
+
+def _search(image: Image, layer: Descriptor, blob: Blob, only: bool, hidden: _Hidden) -> ContainerDisk | None:
+    """The disk, if it is in this layer; otherwise what the layer hides is added. `only`: it cannot be elsewhere."""
+    before = set(hidden.names)
+    if is_chunked(layer.annotations or {}) and blob.ranged:
+        toc = read_toc(blob, layer.annotations or {})
+        name = disk_name(blob.subject, toc)
+        for member in toc.members:
+            hidden.add(member)
+        if name is None or name in before:
+            return None
+        return ContainerDisk(image, layer, blob, name, _pieces(toc, name))
+    if only:
+        return ContainerDisk(image, layer, blob, "", None)
+    name = _streamed_name(layer, blob, hidden)
+    return None if name is None or name in before else ContainerDisk(image, layer, blob, name, None)
+
+
+def disk_name(subject: str, toc: Toc) -> str | None:
+    """The name of the disk in a layer; None where it has none. Raises ImageFault."""
+    found: list[str] = []
+    for name, entry in toc.members.items():
+        parts = name.split("/")
+        if parts[0] != DIRECTORY or len(parts) > 2 or parts[-1].startswith(_WHITEOUT):
+            continue
+        if entry.type == "reg":
+            found.append(name)
+        elif entry.type != "dir":
+            raise ImageFault(subject, "BadTar", f"it has a {entry.type} at {name}, where only a disk may be")
+    if len(found) > 1:
+        raise ImageFault(subject, "TwoDisks", f"it has two disks, {found[0]} and {found[1]}: leave one")
+    return found[0] if found else None
+
+
+def _pieces(toc: Toc, name: str) -> Pieces | None:
+    """None for a file with chunks that are too large to be held in memory: it is streamed."""
+    try:
+        return toc.pieces(name)
+    except ImageFault as fault:
+        if fault.reason != "LargeChunk":
+            raise
+        return None
+
+
+def _streamed_name(layer: Descriptor, blob: Blob, hidden: _Hidden) -> str | None:
+    """Reads a layer until the disk begins; or all of it, and verifies it, if there is none."""
+    with open_stream(blob, digest=layer.digest, layer=True) as stream:
+        try:
+            stream.head(1)
+        except ImageFault as fault:
+            if fault.reason != "NoDisk":
+                raise
+        for name in stream.whiteouts:
+            hidden.add(name)
+        return stream.member.name.removeprefix("./") if stream.member else None

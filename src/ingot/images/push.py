@@ -1,0 +1,96 @@
+"""A disk into a registry, as an ordinary container disk whose layer is in zstd:chunked form.
+
+Nothing is written to this machine: the disk is read once to find its zeros, and again while it is compressed and sent.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ingot.images.content import Content
+from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2.layout import Layout
+from ingot.images.qcow2.writer import Qcow2Image, nonzero
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Descriptor, Manifest, Platform, encode
+from ingot.images.registry.platform import own_platform
+from ingot.images.repush import same_layer
+from ingot.images.tagging import tag_image
+from ingot.images.zstd_chunked.writer import LEVEL, LayerWriter
+
+LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
+NAME = "disk.qcow2"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PushOptions:
+    """`platform`: what the disk is for, that of this machine where None. `index`: the tag becomes an index with this
+    image and those for other platforms that are there. `level`: how hard zstd tries, 1 to 19."""
+
+    platform: Platform | None = None
+    index: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    level: int = LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """`digest` of what the tag stands for now; `manifest` of the image itself. `size` of the disk, `data` of its bytes
+    that are not zeros, `sent` of the bytes of the layer that went to the registry."""
+
+    digest: Digest
+    manifest: Digest
+    layer: Descriptor
+    size: int
+    data: int
+    sent: int
+
+
+def push_disk(
+    registry: Registry,
+    disk: Content,
+    reference: Reference,
+    options: PushOptions,
+    scanning: Progress = lambda done, whole: None,
+    sending: Progress = lambda done, whole: None,
+) -> Pushed:
+    """Makes the disk the image of that tag. `scanning` gets the bytes of the disk that were looked through for zeros,
+    `sending` those of its data that are with the registry. Raises ImageFault."""
+    if reference.digest is not None:
+        raise ImageFault(str(reference), "BadReference", "a push goes to a tag; its digest comes from what is pushed")
+    image = Qcow2Image(disk, Layout(disk.size, nonzero(disk, scanning)))
+    platform = options.platform or own_platform()
+    there = same_layer(registry, image, reference, platform, sending)
+    layer, diff_id = there or _push_layer(registry, image, reference, options.level, sending)
+    config = _config(platform, options.labels, diff_id)
+    pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
+    raw = encode(Manifest(config=pushed, layers=[layer]))
+    entry = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(raw), size=len(raw), platform=platform)
+    digest = tag_image(registry, reference, raw, entry, options.index)
+    return Pushed(
+        digest, entry.digest, layer, disk.size, image.size - image.layout.data_start, 0 if there else layer.size
+    )
+
+
+def _push_layer(
+    registry: Registry, image: Qcow2Image, reference: Reference, level: int, progress: Progress
+) -> tuple[Descriptor, str]:
+    """The layer with its annotations, and its diff id."""
+    writer = LayerWriter(image, "disk", NAME, level=level, progress=progress)
+    layer = registry.push_blob(reference, writer, media_type=LAYER)
+    return msgspec.structs.replace(layer, annotations=writer.annotations), writer.diff_id
+
+
+def _config(platform: Platform, labels: Mapping[str, str], diff_id: str) -> bytes:
+    """The same for the same disk, so that a push that changes nothing is seen to change nothing."""
+    config: dict[str, object] = {"architecture": platform.architecture, "os": platform.os}
+    if platform.variant:
+        config["variant"] = platform.variant
+    config["config"] = {"Labels": dict(sorted(labels.items()))} if labels else {}
+    config["rootfs"] = {"type": "layers", "diff_ids": [diff_id]}
+    config["history"] = [{"created_by": "ingot image push"}]
+    return msgspec.json.encode(config)
