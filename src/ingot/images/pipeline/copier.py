@@ -6,6 +6,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from ingot.images.content import Content
+from ingot.images.pipeline.bounds import Bounds
+from ingot.images.pipeline.buffer import Buffer
 from ingot.images.pipeline.journal import Journal, State
 from ingot.images.pipeline.plan import UNIT, Piece, Plan
 from ingot.images.pipeline.target import Target, write_sparse
@@ -13,18 +15,19 @@ from ingot.images.pipeline.target import Target, write_sparse
 # More than there are CPUs: most of the time a thread waits for the network or for a lock of the kernel.
 WORKERS = 4
 # How often what is done is written down; and, for the loss of the machine, brought to the disk first.
-_SAVE_SECONDS = 0.25
-_SYNC_SECONDS = 15.0
+SAVE_SECONDS = 0.5
+SYNC_SECONDS = 15.0
 
 
 class Copier:
-    """One copy of `content`. `clusters` tells what the target itself wants remembered, with what is done."""
+    """One copy of `content`."""
 
-    def __init__(self, content: Content, target: Target, plan: Plan, journal: Journal) -> None:
+    spooled = 0
+
+    def __init__(self, content: Content, target: Target, plan: Plan) -> None:
         self._content = content
         self._target = target
         self._plan = plan
-        self._journal = journal
         self._finished: SimpleQueue[int | BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._stop = False
@@ -42,23 +45,24 @@ class Copier:
         self.moved = sum(size for index, size in enumerate(self._plan.sizes) if self._is_done(index))
         return True
 
-    def run(self, progress: Callable[[int, int], None]) -> None:
-        """Copies what is not done. Raises ImageFault and OSError, with all threads ended; what is done stays done."""
+    def run(self, journal: Journal, bounds: Bounds, progress: Callable[[int, int], None]) -> int:
+        """Copies what is not done; the size of the disk. Raises ImageFault and OSError, with all threads ended."""
+        bounds.check(self._content.size)
         self._left = [index for index in reversed(range(len(self._plan.units))) if not self._is_done(index)]
         threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(WORKERS, len(self._left)))]
         progress(self.moved, self.total)
         for thread in threads:
             thread.start()
         try:
-            self._follow(len(threads), progress)
+            self._follow(len(threads), journal, progress)
         finally:
             self._stop = True
             for thread in threads:
                 thread.join()
-            self._save()
+        return self._content.size
 
     def _work(self) -> None:
-        buffer = bytearray(UNIT)
+        buffer = Buffer(UNIT)
         try:
             while (index := self._next()) is not None:
                 self._copy(self._plan.units[index], buffer)
@@ -71,16 +75,15 @@ class Copier:
         with self._lock:
             return self._left.pop() if self._left and not self._stop else None
 
-    def _copy(self, unit: list[Piece], buffer: bytearray) -> None:
+    def _copy(self, unit: list[Piece], buffer: Buffer) -> None:
         written = 0
-        with memoryview(buffer) as view:
-            for piece in unit:
-                self._content.readinto(piece.start, view[: piece.length])
-                written += write_sparse(self._target, piece.start, buffer, piece.length)
+        for piece in unit:
+            self._content.readinto(piece.start, buffer.place(piece.start, piece.length))
+            written += write_sparse(self._target, piece.start, buffer, piece.length)
         with self._lock:
             self.written += written
 
-    def _follow(self, running: int, progress: Callable[[int, int], None]) -> None:
+    def _follow(self, running: int, journal: Journal, progress: Callable[[int, int], None]) -> None:
         """Counts what the threads finish until they all have."""
         saved = synced = time.monotonic()
         while running:
@@ -94,20 +97,19 @@ class Copier:
             self.moved += self._plan.sizes[finished]
             progress(self.moved, self.total)
             now = time.monotonic()
-            if now - synced >= _SYNC_SECONDS:
+            if now - synced >= SYNC_SECONDS:
                 state = self._state()
                 self._target.sync()
-                self._journal.save_durable(state)
+                journal.save_durable(state)
                 saved = synced = time.monotonic()
-            elif now - saved >= _SAVE_SECONDS:
-                self._save()
+            elif now - saved >= SAVE_SECONDS:
+                journal.save(self._state())
                 saved = time.monotonic()
 
     def _is_done(self, index: int) -> bool:
         return bool(self._done[index >> 3] >> (index & 7) & 1)
 
     def _state(self) -> State:
-        return State(plan=self._plan.digest, done=bytes(self._done), moved=self.moved)
-
-    def _save(self) -> None:
-        self._journal.save(self._state())
+        # The target's state is taken last: it has all that is done by then, and perhaps more.
+        done = bytes(self._done)
+        return State(plan=self._plan.digest, done=done, clusters=self._target.state(), moved=self.moved)

@@ -39,8 +39,8 @@ class _Record(msgspec.Struct):
     boot: str
     latest: State
     durable: State | None = None
-    # The number of the finished file, written before it gets its name; 0 before that.
-    published: int = 0
+    # The number of the finished file and the size of its disk, written before it gets its name; zeros before that.
+    published: tuple[int, int] = (0, 0)
 
 
 class Journal:
@@ -68,8 +68,8 @@ class Journal:
         return state
 
     @property
-    def published(self) -> int:
-        """The number of the file that a loaded journal says is finished; 0 if none is."""
+    def published(self) -> tuple[int, int]:
+        """The number of the file that a loaded journal says is finished, and its disk's size; zeros if none is."""
         return self._record.published
 
     def save(self, state: State) -> None:
@@ -82,9 +82,9 @@ class Journal:
         self._record.durable = state
         self._write(sync=True)
 
-    def save_published(self, number: int) -> None:
-        """Remembers that everything is on disk in the file with this number. Raises OSError."""
-        self._record.published = number
+    def save_published(self, number: int, size: int) -> None:
+        """Remembers that the disk, of `size` bytes, is whole in the file with this number. Raises OSError."""
+        self._record.published = (number, size)
         self._record.durable = self._record.latest
         self._write(sync=True)
 

@@ -1,37 +1,91 @@
-"""A source, opened: its disk as content that can be copied in any order, and what tells it from a later version."""
+"""A source, opened: its disk as content that is copied in any order, or as a stream from front to back."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from ingot.images.content import Content, FileContent
-from ingot.images.fault import ImageFault
+from ingot.images.blob import Blob
+from ingot.images.content import Content
+from ingot.images.digest import Digest
+from ingot.images.pipeline.bounds import Bounds
+from ingot.images.pipeline.checked import CheckedBlob
+from ingot.images.pipeline.metered import Meter, MeteredBlob
+from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Kind, Source
+from ingot.images.stream import Stream, open_stream
+
+RESUMABLE = "sha256"
+# From a checkpoint of an earlier stream on, or from the start.
+Opener = Callable[[bytes | None], Stream]
+
+
+def nothing() -> None:
+    """There is nothing to check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """`identity` is the same for the same bytes only; empty where that cannot be known."""
+    """Either `content` or `stream` is there. `identity` is the same for the same bytes only; empty where that cannot
+    be known. `meter` counts what is fetched. `check` raises ImageFault when the source has changed meanwhile."""
 
-    content: Content
+    subject: str
     identity: str
+    meter: Meter
+    content: Content | None = None
+    stream: Opener | None = None
+    check: Callable[[], None] = nothing
 
 
 @contextmanager
-def open_material(source: Source) -> Iterator[Material]:
-    """The disk of a source. Raises ImageFault."""
-    if source.kind is not Kind.FILE:
-        raise ImageFault(str(source), "BadSource", "only files can be imported")
-    path = Path(source.place)
-    try:
-        content = FileContent(path)
-    except OSError as error:
-        raise ImageFault(str(path), "NotFound", f"it cannot be read: {error.strerror}") from None
-    with content:
-        yield Material(content, file_identity(path))
+def open_material(source: Source, options: ImportOptions, bounds: Bounds) -> Iterator[Material]:
+    """The disk of a source, until the block ends. Raises ImageFault."""
+    with ExitStack() as stack:
+        match source.kind:
+            case Kind.FILE:
+                from ingot.images.pipeline.local import open_file
+
+                yield open_file(source, options, bounds, stack)
+            case Kind.STDIN:
+                from ingot.images.pipeline.local import open_stdin
+
+                yield open_stdin(source, options, bounds)
+            case Kind.HTTP:
+                from ingot.images.pipeline.web import open_web
+
+                yield open_web(source, options, bounds, stack)
+            case Kind.NBD:
+                from ingot.images.pipeline.block import open_nbd
+
+                yield open_nbd(source, options, stack)
+            case Kind.REGISTRY:
+                from ingot.images.pipeline.container import open_container
+
+                yield open_container(source, options, bounds, stack)
 
 
-def file_identity(path: Path) -> str:
-    found = path.stat()
-    return f"file:{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+def of_stream(
+    blob: Blob,
+    identity: str,
+    options: ImportOptions,
+    bounds: Bounds,
+    *,
+    digest: Digest | None = None,
+    layer: bool = False,
+    check: Callable[[], None] = nothing,
+) -> Material:
+    """The disk in a blob from front to back; with a digest it ends only when the blob has that."""
+    meter = Meter(options.rate)
+    metered: Blob = MeteredBlob(blob, meter)
+    if digest is not None and digest.algorithm != RESUMABLE:
+        # Its hash cannot be written down, so the next import would have to read all of it anyway.
+        metered, digest, identity = CheckedBlob(metered, digest), None, ""
+
+    def opened(checkpoint: bytes | None) -> Stream:
+        return open_stream(metered, digest=digest, resume=checkpoint, limit=bounds.most, layer=layer)
+
+    return Material(blob.subject, identity, meter, stream=opened, check=check)
+
+
+def wanted_digest(options: ImportOptions) -> Digest | None:
+    """The checksum that was asked for. Raises ImageFault for what is none."""
+    return Digest.parse(options.checksum) if options.checksum else None

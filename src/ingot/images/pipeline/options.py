@@ -1,7 +1,9 @@
 """What may be asked of an import, and what it tells afterwards."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from ingot.images.registry.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +12,9 @@ class ImportOptions:
     manifest's. `size`: what the disk is grown to, in bytes; 0 for as it is. `format`: raw or qcow2. `limit`: the
     largest virtual size that is taken, 0 for any. `rate`: bytes per second that the source is read with at most, 0
     for no bound. `replace`: an existing file, or a device that is complete already, is written anew. `state`: the
-    directory for the journals of block devices.
+    directory for the journals of block devices. `settings`: how registries and web servers are reached; those of the
+    machine without it. `authorization`: that header for a web server. `platform`: which image of an index, such as
+    linux/arm64.
     """
 
     checksum: str = ""
@@ -20,6 +24,9 @@ class ImportOptions:
     rate: int = 0
     replace: bool = False
     state: Path | None = None
+    settings: Settings | None = None
+    authorization: str = field(default="", repr=False)
+    platform: str = ""
 
 
 @dataclass(frozen=True, slots=True)

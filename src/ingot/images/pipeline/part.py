@@ -10,11 +10,14 @@ from typing import Protocol
 from ingot.host.files import sync_directory
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.journal import Journal
-from ingot.images.pipeline.target import FileTarget, empty_device
+from ingot.images.pipeline.target import FileTarget, Target, empty_device
 
 
 class Part(Protocol):
-    """A target that this process alone writes to."""
+    """A target that this process alone writes to. All methods raise OSError."""
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def target(self) -> FileTarget: ...
@@ -23,17 +26,24 @@ class Part(Protocol):
     def journal_path(self) -> Path: ...
 
     @property
+    def spool_path(self) -> Path:
+        """For what has to be put aside on the way."""
+
+    @property
     def room(self) -> int | None:
         """How many bytes fit, where that is fixed."""
 
+    def published(self, journal: Journal) -> int:
+        """The size of the disk when an earlier import, of which this is the journal, had finished it; else 0."""
+
     def start_over(self) -> None:
-        """Makes it all zeros. Raises OSError."""
+        """Makes it all zeros."""
 
-    def published(self, journal: Journal) -> bool:
-        """Whether an earlier import, of which this is the journal, had finished it all but for cleaning up."""
+    def take_up(self, target: Target) -> None:
+        """Keeps what an earlier import has written, as far as `target` knows of it."""
 
-    def publish(self, size: int, journal: Journal) -> None:
-        """Makes it the finished disk of `size` bytes: on disk, under its name, without leftovers. Raises OSError."""
+    def publish(self, size: int, target: Target, journal: Journal) -> None:
+        """Makes it the finished disk of `size` bytes: on disk, under its name, without leftovers."""
 
     def discard(self, journal: Journal) -> None:
         """Gives back the room that a failed import has taken."""
@@ -43,47 +53,75 @@ class Part(Protocol):
 
 
 class FilePart:
-    """The file `.NAME.ingot-part` beside the file that it becomes. A regular file of that name is replaced."""
+    """The file `.NAME.ingot-part` beside the file that it becomes."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises ImageFault when another import writes to it, and OSError."""
+    def __init__(self, path: Path, replace: bool) -> None:
+        """`replace`: whether there may be a file of that name. Raises ImageFault for one that may not, and when
+        another import writes to it; and OSError."""
+        self.name = str(path)
         self._path = path
+        self._replace = replace
         self._part = path.with_name(f".{path.name}.ingot-part")
         self.journal_path = path.with_name(f".{path.name}.ingot-journal")
+        self.spool_path = path.with_name(f".{path.name}.ingot-spool")
+        if not self.journal_path.exists():
+            self._check_free()
         self._descriptor = _locked(self._part, path)
         self.target = FileTarget(self._descriptor)
+        self._begun = self.journal_path.exists()
 
     @property
     def room(self) -> int | None:
         return None
 
-    def start_over(self) -> None:
-        os.ftruncate(self._descriptor, 0)
+    def _check_free(self) -> None:
+        if not self._replace and self._path.exists():
+            raise ImageFault(self.name, "Exists", "there is such a file: remove it, or ask for it to be replaced")
 
-    def published(self, journal: Journal) -> bool:
+    def published(self, journal: Journal) -> int:
+        number, size = journal.published
         with contextlib.suppress(FileNotFoundError):
-            return journal.published != 0 and self._path.lstat().st_ino == journal.published
-        return False
+            if number and self._path.lstat().st_ino == number:
+                self._remove(journal)
+                return size
+        return 0
 
-    def publish(self, size: int, journal: Journal) -> None:
-        os.ftruncate(self._descriptor, size)
+    def start_over(self) -> None:
+        self._check_free()
+        self.spool_path.unlink(missing_ok=True)
+        os.ftruncate(self._descriptor, 0)
+        self._begun = True
+
+    def take_up(self, target: Target) -> None:
+        self._check_free()
+        if (end := target.end) is not None:
+            os.ftruncate(self._descriptor, end)
+
+    def publish(self, size: int, target: Target, journal: Journal) -> None:
+        os.ftruncate(self._descriptor, target.finish(size))
         mask = os.umask(0o077)
         os.umask(mask)
         os.fchmod(self._descriptor, 0o666 & ~mask)
         os.fsync(self._descriptor)
-        journal.save_published(os.fstat(self._descriptor).st_ino)
+        journal.save_published(os.fstat(self._descriptor).st_ino, size)
         self._part.replace(self._path)
         sync_directory(self._path.parent)
-        journal.remove()
+        self._remove(journal)
 
     def discard(self, journal: Journal) -> None:
         # Blocks go back at once, even while somebody else still holds the file open.
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._descriptor, 0)
+        os.ftruncate(self._descriptor, 0)
+        self._remove(journal)
+
+    def _remove(self, journal: Journal) -> None:
+        self.spool_path.unlink(missing_ok=True)
         self._part.unlink(missing_ok=True)
         journal.remove()
 
     def close(self) -> None:
+        if not self._begun:
+            self._part.unlink(missing_ok=True)
+        self.target.close()
         os.close(self._descriptor)
 
 
@@ -102,19 +140,23 @@ def _locked(part: Path, path: Path) -> int:
         except OSError:
             os.close(descriptor)
             raise
-        # Its former owner published it between our opening and our locking.
+        # Its former owner published or removed it between our opening and our locking.
         os.close(descriptor)
 
 
 class DevicePart:
     """A block device, written in place. It is whole when its journal, in the directory `state`, says so."""
 
-    def __init__(self, path: Path, state: Path) -> None:
-        """Raises ImageFault when the device is in use, and OSError."""
-        self._path = path
+    def __init__(self, path: Path, state: Path, replace: bool) -> None:
+        """`replace`: whether a disk that is whole already is written again. Raises ImageFault when the device is in
+        use, and OSError."""
+        self.name = str(path)
+        self._replace = replace
         self._descriptor = _exclusive(path)
         number = os.fstat(self._descriptor).st_rdev
-        self.journal_path = state / f"device-{os.major(number)}-{os.minor(number)}.ingot-journal"
+        name = f"device-{os.major(number)}-{os.minor(number)}"
+        self.journal_path = state / f"{name}.ingot-journal"
+        self.spool_path = state / f"{name}.ingot-spool"
         self._room = os.lseek(self._descriptor, 0, os.SEEK_END)
         self.target = FileTarget(self._descriptor)
 
@@ -122,20 +164,28 @@ class DevicePart:
     def room(self) -> int | None:
         return self._room
 
+    def published(self, journal: Journal) -> int:
+        return 0 if self._replace else journal.published[1]
+
     def start_over(self) -> None:
+        self.spool_path.unlink(missing_ok=True)
         empty_device(self._descriptor, self._room)
 
-    def published(self, journal: Journal) -> bool:
-        return journal.published != 0
+    def take_up(self, target: Target) -> None:
+        """It is as it was left."""
 
-    def publish(self, size: int, journal: Journal) -> None:
+    def publish(self, size: int, target: Target, journal: Journal) -> None:
+        target.finish(size)
         os.fsync(self._descriptor)
-        journal.save_published(1)
+        journal.save_published(1, size)
+        self.spool_path.unlink(missing_ok=True)
 
     def discard(self, journal: Journal) -> None:
+        self.spool_path.unlink(missing_ok=True)
         journal.remove()
 
     def close(self) -> None:
+        self.target.close()
         os.close(self._descriptor)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ingot.images.fault import ImageFault
+from ingot.images.pipeline.buffer import ALIGNMENT, Buffer
 
 # <linux/falloc.h>
 _KEEP_SIZE = 1
@@ -26,40 +27,92 @@ _ZEROS = bytes(HOLE)
 class Target(Protocol):
     """A disk that is being written, by several threads at once. What nobody writes is zeros."""
 
-    def write(self, start: int, data: bytes | bytearray | memoryview) -> None:
-        """Writes all of it. Raises OSError."""
+    def write(self, start: int, data: memoryview) -> None:
+        """Writes all of it, from the place in a Buffer that it belongs to. Raises OSError."""
 
     def sync(self) -> None:
         """Returns when what was written is on the disk. Raises OSError."""
 
+    def state(self) -> bytes:
+        """What has to be remembered of what was written so far, to go on with it."""
+
+    @property
+    def end(self) -> int | None:
+        """Where a file that is gone on with is cut, as nothing is known of what is behind; None for nowhere."""
+
+    def finish(self, size: int) -> int:
+        """Makes it a disk of `size` bytes; how many bytes the file has then. Raises OSError."""
+
 
 class FileTarget:
-    """An open file, or device, that is all zeros where it was not written."""
+    """An open file, or device, that is all zeros where it was not written.
+
+    Aligned data go to the disk past the page cache where the filesystem allows it: that takes a tenth of the CPU, and
+    leaves the cache to those who will read again.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._direct = _open_direct(descriptor)
 
-    def write(self, start: int, data: bytes | bytearray | memoryview) -> None:
-        written = os.pwrite(self._descriptor, data, start)
-        while written < len(data):
-            written += os.pwrite(self._descriptor, memoryview(data)[written:], start + written)
+    def state(self) -> bytes:
+        return b""
+
+    @property
+    def end(self) -> int | None:
+        return None
+
+    def finish(self, size: int) -> int:
+        return size
+
+    def write(self, start: int, data: memoryview) -> None:
+        begin, end = -start % ALIGNMENT, (start + len(data)) % ALIGNMENT
+        if self._direct is None or begin + end >= len(data):
+            _write(self._descriptor, start, data)
+            return
+        end = len(data) - end
+        _write(self._direct, start + begin, data[begin:end])
+        if begin:
+            _write(self._descriptor, start, data[:begin])
+        if end < len(data):
+            _write(self._descriptor, start + end, data[end:])
 
     def sync(self) -> None:
         os.fdatasync(self._descriptor)
 
+    def close(self) -> None:
+        """Lets go of what it has opened, which the descriptor that it was given is not."""
+        if self._direct is not None:
+            os.close(self._direct)
 
-def write_sparse(target: Target, start: int, data: bytes | bytearray, length: int) -> int:
-    """Writes the first `length` bytes of `data` but for the pieces that are all zeros; how many were written."""
+
+def _open_direct(descriptor: int) -> int | None:
+    try:
+        return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return None
+        raise
+
+
+def _write(descriptor: int, start: int, data: memoryview) -> None:
+    written = os.pwrite(descriptor, data, start)
+    while written < len(data):
+        written += os.pwrite(descriptor, data[written:], start + written)
+
+
+def write_sparse(target: Target, start: int, buffer: Buffer, length: int) -> int:
+    """Writes what is in a buffer for `start` but for the pieces that are all zeros; how many bytes were written."""
     written, at = 0, 0
-    view = memoryview(data)
+    index, view = buffer.index(start), buffer.place(start, length)
     while at < length:
         # The first piece ends where the target's pieces do.
         end = min(at + HOLE - (start + at) % HOLE, length)
-        if _zeros(data, at, end):
+        if _zeros(buffer.data, index + at, end - at):
             at = end
             continue
         begin = at
-        while end < length and not _zeros(data, end, min(end + HOLE, length)):
+        while end < length and not _zeros(buffer.data, index + end, min(HOLE, length - end)):
             end = min(end + HOLE, length)
         target.write(start + begin, view[begin:end])
         written += end - begin
@@ -67,9 +120,9 @@ def write_sparse(target: Target, start: int, data: bytes | bytearray, length: in
     return written
 
 
-def _zeros(data: bytes | bytearray, start: int, end: int) -> bool:
+def _zeros(data: bytearray, index: int, length: int) -> bool:
     # `startswith` compares in place: slices would copy, and memoryviews compare byte by byte.
-    return data.startswith(_ZEROS if end - start == HOLE else _ZEROS[: end - start], start)
+    return data.startswith(_ZEROS if length == HOLE else _ZEROS[:length], index)
 
 
 def empty_device(descriptor: int, size: int) -> None:

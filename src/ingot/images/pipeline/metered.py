@@ -1,0 +1,117 @@
+"""Blobs and content whose bytes are counted, and come no faster than they may."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Self
+
+from ingot.images.blob import Blob, Bytes, ByteStream
+from ingot.images.content import Content, Extent
+
+# What may come at once after a pause, in seconds of the rate.
+_BURST = 0.1
+# So much is taken at a time where there is a rate, so that it is kept evenly.
+_SLICE = 1 << 18
+
+
+class Meter:
+    """Counts what is read, by any number of threads; with a `rate`, in bytes per second, it makes them wait."""
+
+    def __init__(self, rate: int = 0) -> None:
+        self.count = 0
+        self.rate = rate
+        self._lock = threading.Lock()
+        self._free = 0.0
+
+    def add(self, count: int) -> None:
+        """`count` bytes have been read: returns when the next ones may be."""
+        pause = 0.0
+        with self._lock:
+            self.count += count
+            if self.rate:
+                now = time.monotonic()
+                self._free = max(self._free, now - _BURST) + count / self.rate
+                pause = self._free - now
+        if pause > 0:
+            time.sleep(pause)
+
+
+class MeteredBlob:
+    """A blob with a meter."""
+
+    def __init__(self, blob: Blob, meter: Meter) -> None:
+        self._blob = blob
+        self._meter = meter
+
+    @property
+    def subject(self) -> str:
+        return self._blob.subject
+
+    @property
+    def size(self) -> int:
+        return self._blob.size
+
+    @property
+    def ranged(self) -> bool:
+        return self._blob.ranged
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        size = _SLICE if self._meter.rate else max(len(buffer), 1)
+        for at in range(0, len(buffer), size):
+            part = buffer[at : at + size]
+            self._blob.readinto(start + at, part)
+            self._meter.add(len(part))
+
+    def read(self, start: int, length: int) -> Bytes:
+        buffer = bytearray(length)
+        self.readinto(start, memoryview(buffer))
+        return buffer
+
+    def stream(self, start: int = 0) -> ByteStream:
+        return _MeteredStream(self._blob.stream(start), self._meter)
+
+
+class _MeteredStream:
+    def __init__(self, stream: ByteStream, meter: Meter) -> None:
+        self._stream = stream
+        self._meter = meter
+
+    @property
+    def position(self) -> int:
+        return self._stream.position
+
+    def readinto(self, buffer: memoryview) -> int:
+        count = self._stream.readinto(buffer[:_SLICE] if self._meter.rate else buffer)
+        self._meter.add(count)
+        return count
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class MeteredContent:
+    """Content with a meter, which is closed with it."""
+
+    def __init__(self, content: Content, meter: Meter) -> None:
+        self._content = content
+        self._meter = meter
+
+    @property
+    def size(self) -> int:
+        return self._content.size
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        self._content.readinto(start, buffer)
+        self._meter.add(len(buffer))
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        return self._content.extents(start, end)
+
+    def close(self) -> None:
+        self._content.close()

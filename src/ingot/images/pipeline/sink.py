@@ -1,0 +1,98 @@
+"""What becomes of a stream's bytes on their way to the target: raw disks are written as they come, others decoded."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from ingot.images.fault import ImageFault
+from ingot.images.pipeline.bounds import Bounds
+from ingot.images.qcow2.stream import Qcow2Stream
+
+Write = Callable[[int, memoryview], None]
+
+
+class Sink(Protocol):
+    """Takes the bytes of an image in order, and writes those of the disk that is in it."""
+
+    @property
+    def spooled(self) -> int:
+        """Bytes that had to be put aside so far."""
+
+    def feed(self, data: memoryview) -> None:
+        """Takes the next bytes. Raises ImageFault and OSError."""
+
+    def finish(self) -> int:
+        """Writes what is left at the end; the size of the disk. Raises ImageFault and OSError."""
+
+    def state(self) -> bytes:
+        """All that is needed to go on, between two calls of `feed`."""
+
+    def sync(self) -> None:
+        """Returns when what was put aside is on the disk."""
+
+    def close(self) -> None:
+        """Lets go of what was put aside; it stays, for a later process to go on."""
+
+
+class RawSink:
+    """A raw disk, from where `state` was taken on."""
+
+    spooled = 0
+
+    def __init__(self, subject: str, write: Write, bounds: Bounds, state: bytes = b"") -> None:
+        self._subject = subject
+        self._write = write
+        self._bounds = bounds
+        self._position = int.from_bytes(state, "big")
+
+    def feed(self, data: memoryview) -> None:
+        self._bounds.check(self._position + len(data))
+        self._write(self._position, data)
+        self._position += len(data)
+
+    def finish(self) -> int:
+        if not self._position:
+            raise ImageFault(self._subject, "Empty", "it has no bytes, so it is no disk")
+        return self._position
+
+    def state(self) -> bytes:
+        return self._position.to_bytes(8, "big")
+
+    def sync(self) -> None:
+        """Nothing is put aside."""
+
+    def close(self) -> None:
+        """Nothing is put aside."""
+
+
+class Qcow2Sink:
+    """The disk in a qcow2, from where `state` was taken on; what has to wait is in the file `spool`."""
+
+    def __init__(self, subject: str, write: Write, bounds: Bounds, spool: Path, state: bytes = b"") -> None:
+        """Raises ImageFault when the state does not fit."""
+        limit = bounds.most
+        if state:
+            self._stream = Qcow2Stream.resume(state, write, spool, subject=subject, limit=limit)
+        else:
+            self._stream = Qcow2Stream(write, spool, subject=subject, limit=limit)
+
+    @property
+    def spooled(self) -> int:
+        return self._stream.spooled
+
+    def feed(self, data: memoryview) -> None:
+        self._stream.feed(data)
+
+    def finish(self) -> int:
+        self._stream.finish()
+        assert self._stream.size is not None
+        return self._stream.size
+
+    def state(self) -> bytes:
+        return self._stream.state()
+
+    def sync(self) -> None:
+        self._stream.sync()
+
+    def close(self) -> None:
+        self._stream.close()
