@@ -1,6 +1,5 @@
 """A blob read from front to back in large pieces, and hashed on the way."""
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ from ingot.images.blob import Blob, ByteStream
 from ingot.images.digest import Digest, wrong_digest
 from ingot.images.fault import ImageFault
 from ingot.images.hashing import Sha256
+from ingot.images.ring import Ring
 
 PIECE = 1 << 20
 
@@ -27,10 +27,10 @@ def fetch(blob: Blob, digest: Digest | None, start: int, hashed: bytes | None, b
     if digest is not None and digest.algorithm != "sha256":
         raise ImageFault(blob.subject, "Unsupported", f"it is known by a {digest.algorithm}; only sha256 is checked")
     hashing = Sha256() if hashed is None else Sha256.from_state(hashed)
-    ring = itertools.cycle([memoryview(bytearray(PIECE)) for _ in range(buffers)])
+    ring = Ring(buffers, PIECE)
     with blob.stream(start) as stream:
         position = start
-        while count := _fill(stream, buffer := next(ring)):
+        while count := _fill(stream, buffer := ring.next()):
             hashing.update(buffer[:count])
             position += count
             yield Fetched(buffer[:count], position, hashing.state())

@@ -90,7 +90,7 @@ class _Decoding:
             self._codec_name = sniff(data)
             self._codec = decompressor(self._codec_name, self._subject)
             if self._index:
-                self._index.begin(self._codec_name)
+                self._index.begin(self._codec_name, self._codec)
         for output in self._codec.decompress(data):
             self._decoded += len(output)
             if self._decoded > self._limit + _MOST_BESIDE:
@@ -156,8 +156,8 @@ class Stream:
         return self._decoding.unpacking.member
 
     @property
-    def whiteouts(self) -> list[str]:
-        """The archive's whiteouts that hide disks of layers below, so far; all of them at the end."""
+    def whiteouts(self) -> tuple[str, ...]:
+        """Names in the archive so far that hide something of the layers below, in its root and in disk/."""
         return self._decoding.unpacking.whiteouts
 
     def _counted(self) -> Iterator[Fetched]:

@@ -18,6 +18,9 @@ _MOST_EXTENSION = 1 << 20
 # Headers that only say something of the file that follows.
 _MOST_EXTENSIONS = 16
 _MOST_ENTRIES = 1_000_000
+# A file of this name in a layer hides the rest of the name, in the layers below.
+_WHITEOUT = b".wh."
+_MOST_WHITEOUTS = 1000
 _LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL, _SPARSE, _VOLUME = b"L", b"K", b"x", b"g", b"S", b"M"
 _LINKS = {b"1": "a hard link", b"2": "a symbolic link", b"3": "a device", b"4": "a device", b"6": "a pipe"}
 
@@ -46,6 +49,7 @@ class _State(msgspec.Struct):
     path: bytes | None = None
     size: int | None = None
     zeros: int = 0
+    whiteouts: tuple[str, ...] = ()
     member: Member | None = None
 
 
@@ -57,13 +61,16 @@ class TarReader:
         self._subject = subject
         self._limit = limit
         self._state = _State()
-        # Whiteouts that hide disks of layers below, as they are named; of what was fed to this reader.
-        self.whiteouts: list[str] = []
 
     @property
     def member(self) -> Member | None:
         """The disk, as soon as its header has been read."""
         return self._state.member
+
+    @property
+    def whiteouts(self) -> tuple[str, ...]:
+        """Names so far that hide something of the layers below, in the root and in disk/; at most a thousand."""
+        return self._state.whiteouts
 
     def feed(self, data: memoryview) -> Iterator[memoryview]:
         """Takes the next bytes of the archive, and gives those of the disk among them, in the same memory.
@@ -146,14 +153,14 @@ class TarReader:
         at = self._state
         at.skip = header.size + -header.size % BLOCK
         parts = _parts(header)
-        hides = bool(parts) and parts[-1].startswith(b".wh.")
-        if hides and parts[:-1] in ([], [b"disk"]):
-            self.whiteouts.append(b"/".join(parts).decode(errors="backslashreplace"))
+        if parts[:-1] in ([], [b"disk"]) and parts and parts[-1].startswith(_WHITEOUT):
+            self._hide(b"/".join(parts))
+            return
         if parts[:1] != [b"disk"]:
             return
         if link := _LINKS.get(header.kind):
             raise BadTar(f"has {link} at {header.shown}, where only a disk may be")
-        if len(parts) > 2 or not header.regular or hides:
+        if len(parts) > 2 or not header.regular:
             return
         if at.member:
             message = f"it has two disks, {at.member.name} and {header.shown}: leave one"
@@ -163,6 +170,12 @@ class TarReader:
             raise ImageFault(self._subject, "TooLarge", message)
         at.member = Member(header.shown, at.position, header.size)
         at.give, at.skip = header.size, -header.size % BLOCK
+
+    def _hide(self, name: bytes) -> None:
+        at = self._state
+        if len(at.whiteouts) == _MOST_WHITEOUTS:
+            raise BadTar(f"hides more than {_MOST_WHITEOUTS} files")
+        at.whiteouts = (*at.whiteouts, name.decode(errors="backslashreplace"))
 
     def finish(self) -> None:
         """Call it at the archive's end. Raises ImageFault: Truncated, or NoDisk."""

@@ -53,39 +53,45 @@ class Frames:
     def position(self) -> int:
         return self._position
 
-    def decompress(self, data: memoryview) -> Iterator[bytes | memoryview]:
+    def decompress(self, data: memoryview) -> Iterator[bytes]:
         while len(data):
             if self._frame is None:
                 data = self._between(data)
-                if not len(data):
-                    return
-                self._frame, self._step = self._make(), _FIRST_STEP
-            given = data[: self._step]
+                self._frame, self._step = self._make() if len(data) else None, _FIRST_STEP
+                continue
+            frame, given = self._frame, data[: self._step]
             self._step = min(2 * self._step, _MOST_STEP)
-            yield from self._pieces(self._frame, given)
-            unused = len(self._frame.unused_data or b"") if self._frame.eof else 0
-            used = len(given) - unused
-            self._position += used
-            data = data[used:]
-            if self._frame.eof:
-                self._frame = None
-                self._frames += 1
+            more: bytes | memoryview = given
+            while True:
+                piece = self._run(frame, more)
+                if done := frame.eof or frame.needs_input:
+                    # Before the last piece is given, so that a checkpoint behind it is possible.
+                    data = self._used(data, frame, given)
+                if piece:
+                    yield piece
+                if done:
+                    break
+                more = b""
+
+    def _run(self, frame: _Frame, data: bytes | memoryview) -> bytes:
+        try:
+            return frame.decompress(data, PIECE)
+        except (zstd.ZstdError, lzma.LZMAError, RuntimeError, EOFError) as error:
+            raise self._fault(str(error)) from None
+
+    def _used(self, data: memoryview, frame: _Frame, given: memoryview) -> memoryview:
+        """What is left of `data` when the frame has had what it wants of `given`."""
+        used = len(given)
+        if frame.eof:
+            used -= len(frame.unused_data or b"")
+            self._frame = None
+            self._frames += 1
+        self._position += used
+        return data[used:]
 
     def _between(self, data: memoryview) -> memoryview:
         """What is left for the next frame."""
         return data
-
-    def _pieces(self, frame: _Frame, data: bytes | memoryview) -> Iterator[bytes]:
-        while True:
-            try:
-                piece = frame.decompress(data, PIECE)
-            except (zstd.ZstdError, lzma.LZMAError, RuntimeError, EOFError) as error:
-                raise self._fault(str(error)) from None
-            if piece:
-                yield piece
-            if frame.eof or frame.needs_input:
-                return
-            data = b""
 
     def _fault(self, said: str) -> ImageFault:
         if "too much memory" in said or "emory usage limit" in said:

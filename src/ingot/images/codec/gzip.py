@@ -1,7 +1,6 @@
 """gzip through ISA-L, with checkpoints at any place."""
 
 import ctypes
-import itertools
 from collections.abc import Iterator
 
 from backports import zstd
@@ -9,6 +8,7 @@ from backports import zstd
 from ingot.images.codec.decompressor import PIECE, PIECES
 from ingot.images.codec.isal import BLOCK_FINISH, GZIP, HISTORY, InflateState, address, fingerprint, library
 from ingot.images.fault import ImageFault
+from ingot.images.ring import Ring
 from ingot.images.seal import seal, unseal
 
 _KIND = b"inggzip1"
@@ -39,7 +39,7 @@ class Gzip:
         self._library = library()
         self._library.isal_inflate_init(self._reference)
         self._state.crc_flag = GZIP
-        self._buffers = itertools.cycle([bytearray(PIECE) for _ in range(PIECES)])
+        self._buffers = Ring(PIECES, PIECE)
 
     @property
     def position(self) -> int:
@@ -55,13 +55,13 @@ class Gzip:
             if state.block_state == BLOCK_FINISH and self._ended(view[len(view) - state.avail_in :]):
                 state.avail_in = 0
                 return
-            buffer = next(self._buffers)
+            buffer = self._buffers.next()
             state.next_out, state.avail_out = address(buffer), PIECE
             answer = self._library.isal_inflate(self._reference)
             if answer < 0:
                 raise self._fault(answer)
             if state.avail_out < PIECE:
-                yield memoryview(buffer)[: PIECE - state.avail_out]
+                yield buffer[: PIECE - state.avail_out]
 
     def _ended(self, rest: memoryview) -> bool:
         """Behind a member: whether there is nothing but padding. If not, what comes must be the next member."""
