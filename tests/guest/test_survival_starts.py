@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -22,7 +23,8 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import MACHINES
 from ingot.host.process import Process as HostProcess
 from ingot.kube.client import Client
-from ingot.node.domain.document import domain_name
+from ingot.node.domain.document import Host, domain_name, domain_xml
+from ingot.node.hypervisor import Hypervisor
 from ingot_up import IngotUp
 from kube.process import Process
 
@@ -111,6 +113,53 @@ async def test_machines_are_started_once_and_leave_nothing(
         for machine in machines:
             await gone(client, machine)
         await parts.nothing_but(doomed, client, set())
+
+
+async def test_an_agent_that_is_killed_while_libvirt_starts_its_guests_leaves_nothing(
+    doomed: Lab, workshop: Workshop
+) -> None:
+    async with parts.connected(doomed) as client:
+        await living.node_name(client)
+        await parts.nothing_but(doomed, client, set())
+        machines = [await client.create(MACHINES, workshop.machine()) for _ in range(AT_ONCE)]
+
+        async def begun() -> bool:
+            return bool(parts.virsh(doomed, "list", "--all", "--name"))
+
+        await living.eventually(begun, lambda: "libvirt has no domain")
+        await workshop.kill([AGENT])
+        for machine in machines:
+            await living.running(client, machine)
+            await client.delete(MACHINES, name_of(machine), namespace_of(machine), propagation="Foreground")
+        for machine in machines:
+            await gone(client, machine)
+        await parts.nothing_but(doomed, client, set())
+
+
+async def test_a_domain_that_the_agent_has_no_record_of_is_ended_when_it_is_its_own(
+    doomed: Lab, workshop: Workshop
+) -> None:
+    async with parts.connected(doomed) as client, Hypervisor(parts.libvirtd(doomed)) as hypervisor:
+        await living.node_name(client)
+        await parts.nothing_but(doomed, client, set())
+        await start(hypervisor, "own", doomed.directory / "node" / "machines")
+        others = await start(hypervisor, "others", doomed.home / "machines")
+        try:
+            await workshop.kill([AGENT])
+            await parts.nothing_but(doomed, client, {f"domain {others}"})
+            assert list(await hypervisor.domains()) == [others]
+        finally:
+            await hypervisor.destroy(others)
+
+
+async def start(hypervisor: Hypervisor, name: str, machines: Path) -> str:
+    """Starts a domain as an agent with its records in that directory does; its name."""
+    metadata = {"namespace": "default", "name": name, "uid": str(uuid4())}
+    instance = {"metadata": metadata, "spec": {"domain": {"devices": {}, "memory": {"guest": "32Mi"}}}}
+    place = machines / metadata["uid"]
+    place.mkdir(parents=True)
+    await hypervisor.start(domain_xml(instance, Host("tcg", "maximum"), [], place / "console"), paused=True)
+    return domain_name(instance)
 
 
 def check_launches(lab: Lab, instance: Object) -> None:

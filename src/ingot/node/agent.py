@@ -29,6 +29,7 @@ from ingot.node.residents import Residents
 from ingot.node.secrets import Secrets
 from ingot.node.server import AgentServer
 from ingot.node.starting import Starter
+from ingot.node.strays import Strays
 from ingot.node.telling import Teller
 
 log = logging.getLogger(__name__)
@@ -85,6 +86,7 @@ class Agent:
         Offer(manager, options.node, locations, f"unix://{options.socket}")
         manager.serve(recorder.run)
         manager.serve(lambda: self._collect(instances, records, claims))
+        manager.serve(Strays(hypervisor, records, teller, instances).run)
         server = AgentServer(Residents(instances.instances, records, hypervisor, consoles), options.socket)
         async with hypervisor:
             for usage, path in locations.items():

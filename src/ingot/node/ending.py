@@ -26,6 +26,9 @@ DEFAULT_GRACE_SECONDS = 30
 ASK_AGAIN_SECONDS = 3.0
 BURY_SECONDS = 5.0
 END_SECONDS = 10.0
+# libvirt lets go of a domain in a moment; in half a minute where nobody reaps its QEMU. Then it never will.
+KEPT_SECONDS = 60.0
+LOOK_SECONDS = 0.2
 # Reasons that are remembered; libvirt's log has all of them.
 REMEMBERED = 1000
 
@@ -58,6 +61,8 @@ class Endings:
         self._site = site
         self._clock = clock
         self._reasons: dict[str, str] = {}
+        # Since when (monotonic) libvirt has kept domains whose QEMUs are gone, by the uids of their instances.
+        self._kept: dict[str, float] = {}
 
     def note(self, domain: str, reason: str) -> None:
         """libvirt says that a domain has ended, and why."""
@@ -77,11 +82,46 @@ class Endings:
         return await self._hypervisor.last_reason(record.domain, domain_uuid(instance)) or "lost"
 
     async def stop(self, instance: Object, record: Record) -> float | None:
-        """Brings the guest to its end; in how many seconds to look again, None when its QEMU is gone for certain."""
-        wait = await self._stop(instance, record)
-        if wait is None:
-            await self.bury(record)
-        return wait
+        """Brings the guest to its end; in how many seconds to look again, None when its QEMU is gone for certain and
+        libvirt knows that."""
+        if record.uid not in self._kept:
+            wait = await self._stop(instance, record)
+            if wait is not None:
+                return wait
+        return await self._over(record)
+
+    async def _over(self, record: Record) -> float | None:
+        """As `stop`, for a guest whose domain was destroyed, or was not there."""
+        await self.bury(record)
+        if await self._gone(record):
+            self._kept.pop(record.uid, None)
+            return None
+        now = self._clock.monotonic()
+        if now - self._kept.setdefault(record.uid, now) >= KEPT_SECONDS:
+            await self._unstick(record)
+        return LOOK_SECONDS
+
+    async def _gone(self, record: Record) -> bool:
+        """Whether libvirt says that it has no such domain."""
+        try:
+            return await asyncio.wait_for(self._hypervisor.gone(record.domain, record.uid), END_SECONDS)
+        except TimeoutError:
+            return False
+        except HypervisorError as error:
+            if error.lost:
+                raise
+            log.warning("%s: libvirt cannot take its domain away: %s", record.key, error)
+            return False
+
+    async def _unstick(self, record: Record) -> None:
+        """libvirt does not let go of a domain: one of our own is started again, of another's it is asked once more."""
+        # What helps one helps all.
+        self._kept.clear()
+        what = f"{record.key}: its QEMU is gone, and libvirt has kept its domain {record.domain} for {KEPT_SECONDS:g} s"
+        if await self._hypervisor.renew():
+            log.warning("%s: libvirtd was ended, and is started again", what)
+        else:
+            log.warning("%s: it is asked again to end it", what)
 
     async def bury(self, record: Record) -> None:
         """Ends a QEMU of that instance which libvirt does not know, or cannot end: two must never share a disk.
@@ -94,13 +134,13 @@ class Endings:
                 raise Undead(record.key, process.pid)
 
     async def _stop(self, instance: Object, record: Record) -> float | None:
-        state = await self._hypervisor.state(record.domain)
+        state = await self._hypervisor.state(record.domain, record.uid)
         if state is None:
             return None
         grace = float(instance["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS))
         left = grace - self._asked_since(record) if record.stop_asked else grace
         if left <= 0 or not _hears(state):
-            await self._within(END_SECONDS, self._hypervisor.destroy(record.domain))
+            await self._destroy(record)
             return None
         if not record.stop_asked:
             record.stop_asked = self._clock.time()
@@ -118,27 +158,39 @@ class Endings:
             await self._hypervisor.shutdown(record.domain)
         except HypervisorError:
             # It may have ended in between.
-            if await self._hypervisor.state(record.domain) is not None:
+            if await self._hypervisor.state(record.domain, record.uid) is not None:
                 raise
+
+    async def _destroy(self, record: Record) -> None:
+        """Has libvirt end the guest. Where it does not, its QEMU is ended without it."""
+        try:
+            await self._within(END_SECONDS, self._hypervisor.destroy(record.domain, record.uid))
+        except HypervisorError as error:
+            if error.lost:
+                raise
+            log.warning("%s: libvirt cannot end its domain: %s", record.key, error)
 
     async def _within(self, seconds: float, work: Coroutine[Any, Any, None]) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(work, seconds)
 
     async def clear(self, record: Record) -> None:
-        """Takes away what is left of an instance whose QEMU is gone, and lets its launcher end."""
+        """Takes away what is left of an instance whose QEMU and domain are gone, and lets its launcher end."""
         self._consoles.leave(record.uid)
         await self._chains.clear(record)
         launcher.let_go(self._site.kubelet, record.pod_uid)
         self._reasons.pop(record.domain, None)
         self._records.remove(record)
 
-    async def wipe(self, record: Record) -> None:
-        """Ends and clears an instance whose object is gone."""
-        log.warning("%s (%s) is gone from the API: its guest ends now", record.key, record.uid)
-        await self._within(END_SECONDS, self._hypervisor.destroy(record.domain))
-        await self.bury(record)
-        await self.clear(record)
+    async def wipe(self, record: Record) -> float | None:
+        """Ends and clears an instance whose object is gone; in how many seconds to look again, None when it is done."""
+        if record.uid not in self._kept:
+            log.warning("%s (%s) is gone from the API: its guest ends now", record.key, record.uid)
+            await self._destroy(record)
+        wait = await self._over(record)
+        if wait is None:
+            await self.clear(record)
+        return wait
 
 
 def _hears(state: DomainState) -> bool:

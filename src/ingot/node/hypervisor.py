@@ -2,13 +2,13 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 from xml.etree import ElementTree
 
 from ingot.host.descriptor import Descriptor
-from ingot.node import events
+from ingot.node import domains, events
 from ingot.node.binding import Connection, Domain, constant
 from ingot.node.domain.document import instance_uid
 from ingot.node.events import DomainState, Kind, Told
@@ -23,10 +23,10 @@ LOG_TAIL = 256 << 10
 class Hypervisor:
     """The domains of one libvirt. Use as `async with Hypervisor(Libvirtd(…)) as hypervisor`.
 
-    Domains are transient: one that has ended is gone from libvirt, and `last_reason` tells why. When libvirtd dies
-    it is started again and connected to, and the subscribers hear of both; calls wait for that up to 15 s. A call
-    that breaks off with it is done again when it only looks; others raise an error that is `lost`. Every method
-    raises HypervisorError.
+    Domains are transient: one that has ended is gone from libvirt, and `last_reason` tells why. What is left of one
+    whose start was killed goes when it is looked at, or destroyed. When libvirtd dies it is started again and
+    connected to, and the subscribers hear of both; calls wait for that up to 15 s. A call that breaks off with it is
+    done again when it only looks; others raise an error that is `lost`. Every method raises HypervisorError.
     """
 
     def __init__(self, source: Source) -> None:
@@ -73,22 +73,24 @@ class Hypervisor:
         flags = constant("VIR_DOMAIN_START_PAUSED") if paused else 0
         self._starting.add(name)
         try:
-            await self._starts.call(name, lambda connection: _start(connection, xml, flags, files or {}))
+            await self._starts.call(name, lambda connection: domains.start(connection, xml, flags, files or {}))
         finally:
             self._starting.discard(name)
 
     async def domains(self) -> dict[str, DomainState]:
         """All domains that run, by name."""
-        found = await self.repeat("", _list)
+        found = await self.repeat("", domains.running)
         return {state.name: state for state in found}
 
-    async def state(self, name: str) -> DomainState | None:
-        """The domain's state; None when there is no such domain, never was or is gone."""
+    async def state(self, name: str, uid: str = "") -> DomainState | None:
+        """The domain's state; None when there is no such domain, never was or is gone, or is not that instance's."""
 
         def look(domain: Domain) -> DomainState | None:
+            if uid and instance_uid(domain.XMLDesc(0)) != uid:
+                return None
             if not domain.isActive():
                 if name not in self._starting:
-                    _forget(domain)
+                    domains.forget(domain)
                 return None
             return events.state(domain.name(), domain.UUIDString(), *domain.state()[:2])
 
@@ -98,6 +100,25 @@ class Hypervisor:
             if error.missing:
                 return None
             raise
+
+    async def gone(self, name: str, uid: str) -> bool:
+        """Whether libvirt has nothing of that instance's domain any more. The definition of one that has ended, which
+        is left when its start was killed, is taken away."""
+        try:
+            return await self._look_at(name, lambda domain: domains.is_gone(domain, uid))
+        except HypervisorError as error:
+            if error.missing:
+                return True
+            raise
+
+    async def unlike(self, names: Collection[str]) -> dict[str, str]:
+        """The XML of every domain, whether it runs or not, that has none of these names; by name."""
+        return await self.repeat("", lambda connection: domains.unlike(connection, names))
+
+    async def renew(self) -> bool:
+        """Starts a libvirt again that no longer does what it is told, if it is our own, and whether it is. Guests run
+        on; calls that are under way are lost."""
+        return await self._source.renew()
 
     async def last_reason(self, name: str, uuid: str) -> str | None:
         """Why that domain ended: shutdown (by the guest or at its request), crashed, destroyed, failed, ….
@@ -118,10 +139,13 @@ class Hypervisor:
         """Asks the guest to power off, by its agent or by ACPI; returns at once. A guest may ignore it."""
         await self._of(name, lambda domain: domain.shutdownFlags(0))
 
-    async def destroy(self, name: str) -> None:
-        """Ends the domain's QEMU; returns when it has ended. One that is gone is no error."""
+    async def destroy(self, name: str, uid: str = "") -> None:
+        """Ends the domain's QEMU, and takes it from libvirt; returns when it has ended.
+
+        One that is gone is no error. Given a `uid`, the domain of another instance, or of nobody's, is left alone.
+        """
         with absent():
-            await self._of(name, lambda domain: domain.destroyFlags(0))
+            await self._of(name, lambda domain: domains.destroy(domain, uid))
 
     async def suspend(self, name: str) -> None:
         """Stops the domain's CPUs. One that stands already is no error."""
@@ -166,42 +190,6 @@ class Hypervisor:
     def _tell(self, name: str, kind: Kind, detail: str) -> None:
         for told in list(self._subscribers):
             told(name, kind, detail)
-
-
-def _start(connection: Connection, xml: str, flags: int, files: Mapping[str, Descriptor]) -> None:
-    if not files:
-        connection.createXML(xml, flags)
-        return
-    # libvirt takes open files only for a domain that it knows, so it is defined for that moment.
-    domain = connection.defineXML(xml)
-    try:
-        for name, file in files.items():
-            domain.FDAssociate(name, [file.fileno()])
-        domain.createWithFlags(flags)
-    finally:
-        _undefine(domain)
-
-
-def _undefine(domain: Domain) -> None:
-    kept = constant("VIR_DOMAIN_UNDEFINE_KEEP_NVRAM") | constant("VIR_DOMAIN_UNDEFINE_KEEP_TPM")
-    domain.undefineFlags(kept)
-
-
-def _forget(domain: Domain) -> None:
-    """Takes away what is left of a start that was killed while its domain was defined."""
-    if instance_uid(domain.XMLDesc(0)):
-        _undefine(domain)
-
-
-def _list(connection: Connection) -> list[DomainState]:
-    """All domains in one call to libvirt, without waiting for those that are busy."""
-    names = ("NOWAIT", "ACTIVE")
-    flags = sum(constant(f"VIR_CONNECT_GET_ALL_DOMAINS_STATS_{name}") for name in names)
-    found = connection.getAllDomainStats(constant("VIR_DOMAIN_STATS_STATE"), flags)
-    return [
-        events.state(domain.name(), domain.UUIDString(), stats["state.state"], stats["state.reason"])
-        for domain, stats in found
-    ]
 
 
 def _reason_in(log: Path, uuid: str) -> str | None:

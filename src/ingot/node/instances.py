@@ -69,6 +69,10 @@ class Instances:
         for record in records.all():
             self._controller.queue.add(record.key)
 
+    def look_at(self, key: Key) -> None:
+        """Has an instance looked at soon, which need not be there any more."""
+        self._controller.queue.add(key)
+
     def uids(self) -> set[str]:
         """The instances of this node, by their uids."""
         return {uid_of(instance) for instance in self.instances.cache.list()}
@@ -92,7 +96,9 @@ class Instances:
             if (instance is None or record.uid != uid_of(instance)) and not await self._teller.found(
                 record.key, record.uid
             ):
-                await self._endings.wipe(record)
+                wait = await self._endings.wipe(record)
+                if wait is not None:
+                    return Result(wait)
         if instance is None or (instance.get("status") or {}).get("nodeName") != self._node:
             return None
         pod = await self._pod(instance)
@@ -122,13 +128,11 @@ class Instances:
         if record and record.started and state is None:
             await self._teller.ended(instance, await self._endings.reason(record, instance))
             return None
+        if state is not None and not (record and record.started) and not await self._is_ours(instance, domain):
+            why = f"libvirt has a domain {domain!r} that is not of this instance; end it with: virsh destroy {domain}"
+            await self._teller.refused(instance, "DomainNameTaken", f"{why}; looked at again in 10 s")
+            return Result(RETRY_SECONDS)
         if record is None:
-            if state is not None and not await self._is_ours(instance, domain):
-                why = (
-                    f"libvirt has a domain {domain!r} that is not of this instance; end it with: virsh destroy {domain}"
-                )
-                await self._teller.refused(instance, "DomainNameTaken", f"{why}; looked at again in 10 s")
-                return Result(RETRY_SECONDS)
             instance = await self._teller.hold(instance)
             record = self._records.make(instance, uid_of(pod))
         if state is None:

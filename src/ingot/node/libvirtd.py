@@ -81,6 +81,11 @@ class Libvirtd:
         await self.ensure()
         return True
 
+    async def renew(self) -> bool:
+        """Ends it, to be started again by whoever calls `ensure` next; True, as it is our own. Guests run on."""
+        await self.end()
+        return True
+
     async def end(self) -> None:
         """Ends it. Guests run on."""
         async with self._alone():
@@ -153,6 +158,9 @@ class GivenLibvirt:
         return self.uri
 
     async def mend(self) -> bool:
+        return False
+
+    async def renew(self) -> bool:
         return False
 
     async def end(self) -> None:

@@ -31,6 +31,9 @@ class Source(Protocol):
     async def ensure(self) -> str:
         """The URI of a libvirt that runs. Raises HypervisorError."""
 
+    async def renew(self) -> bool:
+        """Ends it if it is our own, for `ensure` to start it again; whether it is. Guests run on."""
+
     @property
     def logs(self) -> Path | None:
         """Where it keeps one log for each domain; None when that cannot be seen from here."""

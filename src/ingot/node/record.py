@@ -10,7 +10,7 @@ from typing import Self
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.host.files import make_passable, write_atomically
 from ingot.kube.cache import Key
-from ingot.node.domain.document import domain_name
+from ingot.node.domain.document import Origin, domain_name
 from ingot.node.emulators import emulators
 
 log = logging.getLogger(__name__)
@@ -99,9 +99,21 @@ class Records:
         """The record of a new instance, saved."""
         uid = uid_of(instance)
         named = (namespace_of(instance), name_of(instance), domain_name(instance))
-        record = Record(self._directory / uid, uid, *named, pod_uid)
+        return self._add(Record(self._directory / uid, uid, *named, pod_uid))
+
+    def lacks(self, origin: Origin) -> bool:
+        """Whether there is no record of a domain that was made here; one with its sockets elsewhere is somebody's."""
+        place = self._directory / origin.uid
+        return origin.uid not in self._records and origin.directory == place and place.parent == self._directory
+
+    def adopt(self, domain: str, origin: Origin) -> Record:
+        """The record of a domain that lacks one, saved."""
+        named = (origin.namespace, origin.name, domain)
+        return self._add(Record(origin.directory, origin.uid, *named, started=True))
+
+    def _add(self, record: Record) -> Record:
         record.save()
-        self._records[uid] = record
+        self._records[record.uid] = record
         return record
 
     def remove(self, record: Record) -> None:

@@ -97,8 +97,8 @@ class Teller:
             raise
         if uid_of(live) != uid:
             return False
-        label = {"metadata": {"labels": {NODE_NAME: live["status"]["nodeName"]}}}
-        await self._client.patch(INSTANCES, key.name, label, key.namespace)
+        if node := (live.get("status") or {}).get("nodeName"):
+            await self._client.patch(INSTANCES, key.name, {"metadata": {"labels": {NODE_NAME: node}}}, key.namespace)
         return True
 
     async def _live(self, instance: Object) -> Object:

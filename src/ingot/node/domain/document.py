@@ -78,10 +78,31 @@ def _add_metadata(root: Element, instance: Object) -> None:
     ElementTree.SubElement(metadata, f"{{{METADATA}}}instance", attributes)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The instance that a domain was made for, and the directory in which the domain has its sockets."""
+
+    namespace: str
+    name: str
+    uid: str
+    directory: Path
+
+
+def origin(xml: str) -> Origin | None:
+    """Where a domain comes from; None for a domain of somebody else."""
+    root = ElementTree.fromstring(xml)  # noqa: S314 - libvirt's own output
+    found = root.find(f"metadata/{{{METADATA}}}instance")
+    if found is None:
+        return None
+    agent = root.find("devices/channel/source[@mode='bind']")
+    directory = Path(agent.get("path", "") if agent is not None else "").parent
+    return Origin(found.get("namespace", ""), found.get("name", ""), found.get("uid", ""), directory)
+
+
 def instance_uid(xml: str) -> str:
     """The instance that a domain was made for; "" for a domain of somebody else."""
-    found = ElementTree.fromstring(xml).find(f"metadata/{{{METADATA}}}instance")  # noqa: S314 - libvirt's own output
-    return found.get("uid", "") if found is not None else ""
+    found = origin(xml)
+    return found.uid if found else ""
 
 
 def _io_threads(spec: Object, disks: Sequence[Element]) -> int:
