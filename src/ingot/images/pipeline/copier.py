@@ -47,7 +47,6 @@ class Copier:
 
     def run(self, journal: Journal, bounds: Bounds, progress: Callable[[int, int], None]) -> int:
         """Copies what is not done; the size of the disk. Raises ImageFault and OSError, with all threads ended."""
-        bounds.check(self._content.size)
         self._left = [index for index in reversed(range(len(self._plan.units))) if not self._is_done(index)]
         threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(WORKERS, len(self._left)))]
         progress(self.moved, self.total)

@@ -77,6 +77,10 @@ class _Import:
     """One import, with both ends open."""
 
     def __init__(self, material: Material, part: Part, options: ImportOptions, bounds: Bounds) -> None:
+        """Raises ImageFault for a disk that is too large, or whose tables are wrong."""
+        if material.content is not None:
+            bounds.check(material.content.size)
+        self._plan = Plan(material.content) if material.content is not None else None
         self._material = material
         self._part = part
         self._options = options
@@ -118,8 +122,8 @@ class _Import:
         target: Target = self._part.target
         if self._options.format == "qcow2":
             target = Qcow2Target(target, clusters)
-        if self._material.content is not None:
-            return Copier(self._material.content, target, Plan(self._material.content)), target
+        if self._material.content is not None and self._plan is not None:
+            return Copier(self._material.content, target, self._plan), target
         assert self._material.stream is not None
         return Pourer(self._material.stream, target, self._part.spool_path), target
 

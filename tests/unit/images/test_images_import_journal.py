@@ -1,0 +1,81 @@
+"""What is remembered of an import, and when it counts."""
+
+from pathlib import Path
+
+import pytest
+
+from ingot.images.pipeline import journal as journals
+from ingot.images.pipeline.journal import Journal, State
+
+STATE = State(plan=b"plan", done=b"\x03", moved=2)
+LATER = State(plan=b"plan", done=b"\x07", moved=3)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal"
+
+
+def test_goes_on_where_it_was(path: Path) -> None:
+    Journal(path, "source", "raw").save(STATE)
+    assert Journal(path, "source", "raw").load() == STATE
+
+
+@pytest.mark.parametrize(("source", "wanted"), [("other", "raw"), ("source", "qcow2")])
+def test_another_import_begins_anew(path: Path, source: str, wanted: str) -> None:
+    Journal(path, "source", "raw").save(STATE)
+    assert Journal(path, source, wanted).load() is None
+
+
+def test_a_source_without_identity_begins_anew(path: Path) -> None:
+    Journal(path, "", "raw").save(STATE)
+    assert Journal(path, "", "raw").load() is None
+
+
+def test_after_a_restart_only_what_was_synced_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = Journal(path, "source", "raw")
+    written.save(LATER)
+    monkeypatch.setattr(journals, "_boot", lambda: "another boot")
+    assert Journal(path, "source", "raw").load() is None
+    written.save_durable(STATE)
+    written.save(LATER)
+    assert Journal(path, "source", "raw").load() == STATE
+
+
+def test_what_counted_after_a_restart_still_does_after_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Journal(path, "source", "raw").save_durable(STATE)
+    monkeypatch.setattr(journals, "_boot", lambda: "second boot")
+    second = Journal(path, "source", "raw")
+    assert second.load() == STATE
+    second.save(LATER)
+    monkeypatch.setattr(journals, "_boot", lambda: "third boot")
+    assert Journal(path, "source", "raw").load() == STATE
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00", b"nonsense", b"\xff" * 100])
+def test_a_damaged_journal_is_none(path: Path, damage: bytes) -> None:
+    Journal(path, "source", "raw").save(STATE)
+    path.write_bytes(damage)
+    assert Journal(path, "source", "raw").load() is None
+
+
+def test_a_truncated_journal_is_none(path: Path) -> None:
+    Journal(path, "source", "raw").save(STATE)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        assert Journal(path, "source", "raw").load() is None
+
+
+def test_says_what_is_published(path: Path) -> None:
+    first = Journal(path, "source", "raw")
+    first.save(STATE)
+    first.save_published(17, 4096)
+    second = Journal(path, "source", "raw")
+    assert second.load() == STATE
+    assert second.published == (17, 4096)
+
+
+def test_nobody_else_reads_it(path: Path) -> None:
+    Journal(path, "source", "raw").save(STATE)
+    assert path.stat().st_mode & 0o777 == 0o600
