@@ -147,7 +147,7 @@ def test_a_fault_of_the_disk_leaves_nothing(
 
         def readinto(self, start: int, buffer: memoryview) -> None:
             self.reads += 1
-            if self.reads > 8:
+            if self.reads > 4:
                 raise ImageFault("disk", "Truncated", "it broke")
             super().readinto(start, buffer)
 

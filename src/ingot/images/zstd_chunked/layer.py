@@ -1,11 +1,20 @@
 """A file in a zstd:chunked layer, read at any place through its chunks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
 from ingot.images.chunk import Chunk, Chunks
 from ingot.images.content import Extent
 from ingot.images.fault import ImageFault
 from ingot.images.zstd_chunked.pieces import Pieces
+
+
+@runtime_checkable
+class FillingChunks(Protocol):
+    """Chunks that can be had without a copy."""
+
+    def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        """As fetch, into memory that is there: a place of its size for each chunk."""
 
 
 class ChunkedFile:
@@ -28,17 +37,31 @@ class ChunkedFile:
         wanted: list[tuple[int, Chunk]] = []
         for offset, length, chunk in self._between(start, end):
             if chunk is None:
-                skip = max(start - offset, 0)
-                stop = min(offset + length, end) - start
-                buffer[offset + skip - start : stop] = bytes(stop - (offset + skip - start))
+                first, last = max(offset, start), min(offset + length, end)
+                buffer[first - start : last - start] = bytes(last - first)
             else:
                 wanted.append((offset, chunk))
-        contents = self.chunks.fetch([chunk for _, chunk in wanted])
-        for (offset, _), content in zip(wanted, contents, strict=True):
-            if offset < start or offset + len(content) > end:
-                content = memoryview(content)[max(start - offset, 0) : end - offset]
-                offset = max(offset, start)
-            buffer[offset - start : offset - start + len(content)] = content
+        if isinstance(self.chunks, FillingChunks):
+            self._fill(self.chunks, start, buffer, wanted)
+        else:
+            contents = self.chunks.fetch([chunk for _, chunk in wanted])
+            for (offset, _), content in zip(wanted, contents, strict=True):
+                _place(buffer, offset - start, content)
+
+    def _fill(self, chunks: FillingChunks, start: int, buffer: memoryview, wanted: list[tuple[int, Chunk]]) -> None:
+        """Chunks that are wanted as a whole go straight to the buffer."""
+        places: list[memoryview] = []
+        parts: list[tuple[int, memoryview]] = []
+        for offset, chunk in wanted:
+            at = offset - start
+            if at >= 0 and at + chunk.size <= len(buffer):
+                places.append(buffer[at : at + chunk.size])
+            else:
+                places.append(memoryview(bytearray(chunk.size)))
+                parts.append((at, places[-1]))
+        chunks.fill([chunk for _, chunk in wanted], places)
+        for at, content in parts:
+            _place(buffer, at, content)
 
     def _between(self, start: int, end: int) -> Iterator[tuple[int, int, Chunk | None]]:
         """The pieces that a range touches: where each begins in the file, its length, its chunk."""
@@ -66,3 +89,10 @@ class ChunkedFile:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _place(buffer: memoryview, at: int, content: bytes | memoryview) -> None:
+    """Puts content that begins at `at` of the buffer, perhaps before it, there as far as it reaches."""
+    content = content[max(-at, 0) : len(buffer) - at]
+    at = max(at, 0)
+    buffer[at : at + len(content)] = content

@@ -3,11 +3,10 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from backports import zstd
-
 from ingot.images.blob import Blob, Bytes
 from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
+from ingot.images.zstd_chunked.libzstd import BadFrame, inflate_into
 
 # Memory for one request. More would not make it quicker: a request of this size takes longer than its latency.
 MOST_READ = 4 << 20
@@ -21,12 +20,25 @@ class RemoteChunks:
     def __init__(self, blob: Blob) -> None:
         self.blob = blob
 
-    def fetch(self, chunks: Sequence[Chunk]) -> Iterator[bytes]:
+    def fetch(self, chunks: Sequence[Chunk]) -> Iterator[memoryview]:
         for run in runs(chunks):
-            start = run[0].start
-            data = memoryview(self.blob.read(start, run[-1].end - start))
-            for chunk in run:
-                yield open_chunk(self.blob.subject, chunk, data[chunk.start - start : chunk.end - start])
+            places = [memoryview(bytearray(chunk.size)) for chunk in run]
+            self._read(run, places)
+            yield from places
+
+    def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        """As fetch, into memory that is there: a place of its size for each chunk."""
+        done = 0
+        for run in runs(chunks):
+            self._read(run, places[done : done + len(run)])
+            done += len(run)
+
+    def _read(self, run: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        start = run[0].start
+        data = memoryview(bytearray(run[-1].end - start))
+        self.blob.readinto(start, data)
+        for chunk, place in zip(run, places, strict=True):
+            _inflate(self.blob.subject, chunk, data[chunk.start - start : chunk.end - start], place)
 
 
 def runs(chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
@@ -44,30 +56,23 @@ def _joins(before: Chunk, chunk: Chunk, start: int) -> bool:
     return 0 <= chunk.start - before.end <= _GAP and chunk.end - start <= MOST_READ
 
 
-def open_chunk(subject: str, chunk: Chunk, data: Bytes) -> bytes:
+def open_chunk(subject: str, chunk: Chunk, data: Bytes) -> memoryview:
     """The bytes of a chunk from its compressed ones. Raises ImageFault when they are others than they should be."""
-    content = _inflate(subject, chunk, data)
-    if hashlib.sha256(content).digest() != chunk.digest:
-        raise ImageFault(subject, "WrongDigest", f"the chunk at byte {chunk.start} is not what the image says it is")
-    return content
+    place = memoryview(bytearray(chunk.size))
+    _inflate(subject, chunk, memoryview(bytearray(data)), place)
+    return place
 
 
-def _inflate(subject: str, chunk: Chunk, data: Bytes) -> bytes:
-    content = b""
+def _inflate(subject: str, chunk: Chunk, data: memoryview, place: memoryview) -> None:
     try:
-        while True:
-            # One byte more than wanted is enough to see that there are too many.
-            decompressor = zstd.ZstdDecompressor()
-            content += decompressor.decompress(data, chunk.size + 1 - len(content))
-            data = decompressor.unused_data
-            if not data or len(content) > chunk.size:
-                break
-    except (zstd.ZstdError, EOFError) as error:
-        raise _bad(subject, chunk, str(error)) from error
-    if len(content) != chunk.size or not decompressor.eof:
-        raise _bad(subject, chunk, f"it does not inflate to its {chunk.size} bytes")
-    return content
-
-
-def _bad(subject: str, chunk: Chunk, why: str) -> ImageFault:
-    return ImageFault(subject, "BadChunk", f"the chunk at byte {chunk.start} cannot be inflated: {why}")
+        count = inflate_into(data, place)
+    except BadFrame as error:
+        raise ImageFault(
+            subject, "BadChunk", f"the chunk at byte {chunk.start} does not inflate to its {chunk.size} bytes: {error}"
+        ) from None
+    if count != chunk.size:
+        raise ImageFault(
+            subject, "BadChunk", f"the chunk at byte {chunk.start} inflates to {count} bytes instead of {chunk.size}"
+        )
+    if hashlib.sha256(place).digest() != chunk.digest:
+        raise ImageFault(subject, "WrongDigest", f"the chunk at byte {chunk.start} is not what the image says it is")
