@@ -18,6 +18,7 @@ COMMANDS = {
     "wait": "ingot.cli.wait:wait",
     "vm": "ingot.cli.vm.group:vm",
     "image": "ingot.cli.image.group:image",
+    "serve": "ingot.cli.serve.group:serve",
     "machine": "ingot.cli.machine:machine",
     "agent": "ingot.cli.agent:agent",
     "doctor": "ingot.cli.doctor:doctor",

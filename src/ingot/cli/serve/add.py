@@ -1,0 +1,29 @@
+"""`ingot serve add`."""
+
+from pathlib import Path
+
+import click
+
+from ingot.cli.serve.named import control_option, split
+
+
+@click.command(epilog="Example: ingot serve add debian=debian.qcow2 --control /run/disks.control")
+@click.argument("export", metavar="NAME=SOURCE")
+@click.option("--writable", is_flag=True, help="Let clients write to it.")
+@click.option("--plain", is_flag=True, help="Serve the bytes of the file, not the disk in it.")
+@control_option
+def add(export: str, writable: bool, plain: bool, control: Path) -> None:
+    """Let a running server serve one more image.
+
+    SOURCE is what `ingot serve --export` takes.
+    """
+    from ingot.images.fault import ImageFault
+    from ingot.serve.control import ask
+    from ingot.serve.entry import Entry
+
+    name, source = split(export)
+    try:
+        ask(control, {"do": "add", "entry": Entry(name, source, writable, plain).record()})
+    except ImageFault as fault:
+        raise click.ClickException(str(fault)) from fault
+    click.echo(f"{name} is served")

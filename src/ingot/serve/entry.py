@@ -1,0 +1,41 @@
+"""What a server was told to serve: a name, where it comes from, and how it is shown."""
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from ingot.images.fault import ImageFault
+from ingot.images.pipeline.source import Kind, Source
+
+_LONGEST_NAME = 255
+_NAME = re.compile(r"[^\x00-\x1f\x7f/\\][^\x00-\x1f\x7f\\]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`plain`: the bytes of the file, not the disk that is in it. A directory serves each image in it, as NAME/FILE, or
+    as FILE where the name is empty."""
+
+    name: str
+    source: str
+    writable: bool = False
+    plain: bool = False
+
+    def check(self) -> None:
+        """Raises ImageFault for what no server can serve."""
+        if self.name and (not _NAME.fullmatch(self.name) or len(self.name.encode()) > _LONGEST_NAME):
+            why = f"is no name of an export: up to {_LONGEST_NAME} bytes, printable, and no `/` in front"
+            raise ImageFault(repr(self.name), "BadName", why)
+        kind = Source.parse(self.source).kind
+        if kind not in (Kind.FILE, Kind.HTTP, Kind.REGISTRY):
+            raise ImageFault(self.source, "BadSource", "a file, a directory, a URL or a registry reference is served")
+        if self.writable and kind is not Kind.FILE:
+            raise ImageFault(self.source, "ReadOnly", "only files and block devices of this machine can be writable")
+
+    def record(self) -> dict[str, Any]:
+        """For `from_record` of another process."""
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        return cls(str(record["name"]), str(record["source"]), bool(record["writable"]), bool(record["plain"]))

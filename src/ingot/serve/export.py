@@ -1,0 +1,158 @@
+"""What is served under a name: bytes with a size, read-only or writable."""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from ingot.images.content import Content, Extent, FileContent
+from ingot.images.fault import ImageFault
+from ingot.serve import space
+
+
+class Export(Protocol):
+    """A disk that several connections use at once, from several threads.
+
+    `descriptor` is an open file of which the export is a plain copy, for those who can send from that directly.
+    `slow`: whether reading may wait for a network, so that a connection should have several reads under way.
+    All methods raise OSError or ImageFault. Nobody calls the changing ones of an export that is not `writable`.
+    """
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def writable(self) -> bool: ...
+
+    @property
+    def descriptor(self) -> int | None: ...
+
+    @property
+    def slow(self) -> bool: ...
+
+    def readinto(self, start: int, view: memoryview) -> None:
+        """Fills the whole view."""
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        """As that of Content."""
+
+    def ahead(self, start: int, length: int) -> None:
+        """These bytes will be read soon."""
+
+    def write(self, start: int, view: memoryview, through: bool) -> None:
+        """Writes all of the view; `through`: it is on disk when this returns."""
+
+    def zero(self, start: int, length: int, hole: bool, fast: bool) -> None:
+        """Makes these bytes zeros: as a hole where `hole` allows it. Where `fast`, EOPNOTSUPP is raised rather than
+        that they are written."""
+
+    def trim(self, start: int, length: int) -> None:
+        """These bytes are of no more use. Doing nothing is allowed."""
+
+    def flush(self) -> None:
+        """All that was written, over whichever connection, is on disk when this returns."""
+
+    def close(self) -> None: ...
+
+
+class FileExport:
+    """A file or block device, as it is."""
+
+    slow = False
+
+    def __init__(self, descriptor: int, name: str, writable: bool) -> None:
+        """Takes over an open file. `name` is for errors."""
+        self.descriptor: int = descriptor
+        self.writable = writable
+        # Opened again by what it is, not by its name, which may lead elsewhere by now.
+        self._content = FileContent(Path(f"/proc/self/fd/{descriptor}"))
+        self.size = self._content.size
+        self._name = name
+
+    def readinto(self, start: int, view: memoryview) -> None:
+        if os.preadv(self.descriptor, (view,), start) != len(view):
+            self._content.readinto(start, view)
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        return self._content.extents(start, end)
+
+    def ahead(self, start: int, length: int) -> None:
+        os.posix_fadvise(self.descriptor, start, length, os.POSIX_FADV_WILLNEED)
+
+    def write(self, start: int, view: memoryview, through: bool) -> None:
+        while len(view):
+            count = os.pwritev(self.descriptor, (view,), start, os.RWF_DSYNC if through else 0)
+            start += count
+            view = view[count:]
+
+    def zero(self, start: int, length: int, hole: bool, fast: bool) -> None:
+        if space.zero(self.descriptor, start, length, hole):
+            return
+        if fast:
+            raise OSError(errno.EOPNOTSUPP, "zeros must be written here", self._name)
+        zeros = memoryview(bytes(min(length, 1 << 20)))
+        while length:
+            count = min(length, len(zeros))
+            self.write(start, zeros[:count], through=False)
+            start += count
+            length -= count
+
+    def trim(self, start: int, length: int) -> None:
+        space.punch(self.descriptor, start, length)
+
+    def flush(self) -> None:
+        os.fdatasync(self.descriptor)
+
+    def close(self) -> None:
+        self._content.close()
+        os.close(self.descriptor)
+
+
+class ContentExport:
+    """Any content, read-only: the disk in a qcow2, an image in a registry, a file on a web server."""
+
+    writable = False
+    descriptor = None
+
+    def __init__(self, content: Content, slow: bool) -> None:
+        """Takes over the content."""
+        self._content = content
+        self.slow = slow
+
+    @property
+    def size(self) -> int:
+        return self._content.size
+
+    def readinto(self, start: int, view: memoryview) -> None:
+        self._content.readinto(start, view)
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        return self._content.extents(start, end)
+
+    def ahead(self, start: int, length: int) -> None:
+        buffer = memoryview(bytearray(min(length, 1 << 20)))
+        while length:
+            piece = buffer[:length]
+            self._content.readinto(start, piece)
+            start += len(piece)
+            length -= len(piece)
+
+    def write(self, start: int, view: memoryview, through: bool) -> None:
+        raise _read_only()
+
+    def zero(self, start: int, length: int, hole: bool, fast: bool) -> None:
+        raise _read_only()
+
+    def trim(self, start: int, length: int) -> None:
+        raise _read_only()
+
+    def flush(self) -> None:
+        """Nothing is ever written."""
+
+    def close(self) -> None:
+        self._content.close()
+
+
+def _read_only() -> ImageFault:
+    return ImageFault("export", "ReadOnly", "it cannot be written to")

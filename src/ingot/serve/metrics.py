@@ -1,0 +1,78 @@
+"""Figures of a server for Prometheus, summed over its processes."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from ingot.serve.supervisor import Supervisor
+from ingot.serve.tally import KINDS, Tally
+from ingot.serve.totals import Totals
+
+_SECONDS = 10.0
+
+
+@contextlib.contextmanager
+def measured(supervisor: Supervisor, host: str, port: int) -> Iterator[int]:
+    """Serves /metrics there; the port. Raises OSError."""
+    registry = CollectorRegistry()
+    registry.register(_Figures(supervisor, asyncio.get_running_loop()))
+    server, thread = start_http_server(port, host, registry)
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Figures(Collector):
+    """Collected in a thread of the web server; asked for in the loop of the supervisor."""
+
+    def __init__(self, supervisor: Supervisor, loop: asyncio.AbstractEventLoop) -> None:
+        self._supervisor = supervisor
+        self._loop = loop
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        return []
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:
+        totals = asyncio.run_coroutine_threadsafe(self._supervisor.totals(), self._loop).result(_SECONDS)
+        yield GaugeMetricFamily("ingot_serve_workers", "Processes that serve", len(self._supervisor.workers))
+        yield from _families(totals)
+
+
+def _families(totals: Totals) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:
+    present = GaugeMetricFamily("ingot_serve_connections", "Clients in transmission", labels=["export"])
+    served = CounterMetricFamily("ingot_serve_clients", "Clients that got to transmission", labels=["export"])
+    requests = CounterMetricFamily("ingot_serve_requests", "Requests", labels=["export", "kind"])
+    read = CounterMetricFamily("ingot_serve_read_bytes", "Bytes that clients read", labels=["export"])
+    written = CounterMetricFamily("ingot_serve_written_bytes", "Bytes that clients wrote", labels=["export"])
+    errors = CounterMetricFamily("ingot_serve_errors", "Requests that failed", labels=["export"])
+    latency = HistogramMetricFamily(
+        "ingot_serve_seconds", "From the arrival of requests to their replies", labels=["export"]
+    )
+    for name, total in totals.exports.items():
+        present.add_metric([name], total.present)
+        served.add_metric([name], total.served)
+        for kind, count in zip(KINDS, total.tally.requests, strict=True):
+            requests.add_metric([name, kind], count)
+        read.add_metric([name], total.tally.read)
+        written.add_metric([name], total.tally.written)
+        errors.add_metric([name], total.tally.errors)
+        latency.add_metric([name], _buckets(total.tally), total.tally.nanoseconds / 1e9)
+    yield from (present, served, requests, read, written, errors, latency)
+
+
+def _buckets(tally: Tally) -> list[tuple[str, float]]:
+    """Each with what is below it, as Prometheus wants them."""
+    found: list[tuple[str, float]] = []
+    below = 0
+    for place, count in enumerate(tally.buckets):
+        below += count
+        # Whole microseconds of up to `place` bits.
+        found.append((str((1 << place) / 1e6), below))
+    return [*found[:-1], ("+Inf", below)]

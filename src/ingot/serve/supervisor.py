@@ -1,0 +1,243 @@
+"""The process that listens: it hands clients to workers, keeps as many of those as it should, and knows the exports."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ingot.images.fault import ImageFault
+from ingot.serve.entry import Entry
+from ingot.serve.link import Link, WorkerLost
+from ingot.serve.listening import Listener
+from ingot.serve.security import Security
+from ingot.serve.totals import Totals
+
+_log = logging.getLogger(__name__)
+
+MOST_EXPORTS = 1000
+# A worker that ends again and again is started after pauses from the first to the second, in seconds.
+_PAUSES = (0.1, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """`connections`: how many clients there may be at once; `grace`: seconds to finish what is under way at the end."""
+
+    cache: Path
+    cache_size: int
+    processes: int = 1
+    connections: int = 1024
+    grace: float = 10.0
+    security: Security | None = None
+
+    def record(self) -> dict[str, Any]:
+        security = self.security.record() if self.security else None
+        level = logging.getLogger().level or logging.INFO
+        return {"cache": str(self.cache), "cache_size": self.cache_size, "security": security, "level": level}
+
+
+@dataclass(slots=True)
+class _Known:
+    entry: Entry
+    size: int | None = None
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is told of an export. `size` is None for a directory, and for what could not be opened yet."""
+
+    entry: Entry
+    size: int | None
+    totals: Totals = field(default_factory=Totals)
+
+
+class Supervisor:
+    def __init__(self, listeners: Sequence[Listener], terms: Terms) -> None:
+        self._listeners = [listener.socket for listener in listeners]
+        self._terms = terms
+        self._links: list[Link] = []
+        self._known: dict[str, _Known] = {}
+        # What workers did that have ended.
+        self._past = Totals()
+        # Exports and workers change one after the other, so that every worker knows every export.
+        self._changing = asyncio.Lock()
+        self._accepting = False
+        self._ending = False
+
+    async def run(self, entries: Sequence[Entry], stop: asyncio.Event, ready: Callable[[], None]) -> None:
+        """Serves until `stop`. Raises ImageFault for an entry that cannot be served, WorkerLost when no worker can be
+        started at all."""
+        keepers: list[asyncio.Task[None]] = []
+        try:
+            for _ in range(self._terms.processes):
+                keepers.append(asyncio.create_task(self._keep(await self._start())))
+            for entry in entries:
+                await self.add(entry)
+            self._accept_more()
+            ready()
+            await stop.wait()
+        finally:
+            await self._end(keepers)
+
+    async def add(self, entry: Entry) -> None:
+        """Serves one more. Raises ImageFault."""
+        entry.check()
+        async with self._changing:
+            if entry.name in self._known:
+                raise ImageFault(repr(entry.name), "Exists", "there is an export of this name already; remove it first")
+            if len(self._known) == MOST_EXPORTS:
+                raise ImageFault(repr(entry.name), "TooMany", f"there are {MOST_EXPORTS} exports, and may be no more")
+            message = {"do": "add", "entry": entry.record(), "keep": False}
+            try:
+                answers = await asyncio.gather(*(link.ask(message) for link in self._links))
+            except (ImageFault, WorkerLost) as error:
+                await self._everywhere({"do": "remove", "name": entry.name, "seconds": 0})
+                if isinstance(error, ImageFault):
+                    raise
+                raise ImageFault(repr(entry.name), "WorkerLost", f"{error}; try again", retry=True) from error
+            size = next((answer["size"] for answer in answers), None)
+            self._known[entry.name] = _Known(entry, size)
+
+    async def remove(self, name: str) -> None:
+        """Serves it no more; its clients are sent away. Raises ImageFault when there is none of that name."""
+        async with self._changing:
+            if name not in self._known:
+                raise ImageFault(repr(name), "NotFound", "there is no export of this name")
+            del self._known[name]
+            await self._everywhere({"do": "remove", "name": name, "seconds": self._terms.grace})
+
+    async def standing(self) -> list[Standing]:
+        """All exports, in the order in which they came."""
+        totals = await self.totals()
+        found = []
+        for known in list(self._known.values()):
+            mine = Totals()
+            mine.exports = {name: total for name, total in totals.exports.items() if self._owner(name) is known}
+            found.append(Standing(known.entry, known.size, mine))
+        return found
+
+    async def totals(self) -> Totals:
+        """What all workers did, those that have ended included."""
+        await asyncio.gather(*(link.report() for link in self._links))
+        summed = self._past.copy()
+        for link in self._links:
+            summed.merge(link.totals)
+        return summed
+
+    @property
+    def workers(self) -> list[int]:
+        """The numbers of the processes that serve."""
+        return [link.number for link in self._links]
+
+    def _owner(self, name: str) -> _Known | None:
+        """Which entry an export belongs to: it is itself one, or a file in a directory."""
+        return self._known.get(name) or self._known.get(name.rpartition("/")[0])
+
+    async def _everywhere(self, message: dict[str, Any]) -> None:
+        for link in list(self._links):
+            with contextlib.suppress(ImageFault, WorkerLost):
+                await link.ask(message, self._terms.grace + 5)
+
+    async def _start(self) -> Link:
+        """A new worker, which knows all exports. Raises WorkerLost."""
+        link = await Link.start(self._terms.record())
+        async with self._changing:
+            try:
+                for known in self._known.values():
+                    await link.ask({"do": "add", "entry": known.entry.record(), "keep": True})
+            except (ImageFault, WorkerLost):
+                await link.kill()
+                raise
+            self._links.append(link)
+        return link
+
+    async def _keep(self, link: Link | None) -> None:
+        """Has a worker all the time, from this one on."""
+        pause = _PAUSES[0]
+        while True:
+            if link is not None:
+                began = asyncio.get_running_loop().time()
+                await link.watch()
+                self._lost(link)
+                if asyncio.get_running_loop().time() - began > _PAUSES[1]:
+                    pause = _PAUSES[0]
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _PAUSES[1])
+            try:
+                link = await self._start()
+            except (OSError, ImageFault, WorkerLost) as error:
+                _log.error("a worker cannot be started: %s; it is tried again", error)
+                link = None
+            else:
+                _log.info("worker %d is there", link.number)
+                self._accept_more()
+
+    def _lost(self, link: Link) -> None:
+        if self._ending:
+            return
+        _log.error("worker %d has ended; its %d clients must connect again", link.number, link.clients)
+        self._links.remove(link)
+        for total in link.totals.exports.values():
+            total.present = 0
+        self._past.merge(link.totals)
+
+    def _accept_more(self) -> None:
+        if not self._accepting and self._links and not self._ending:
+            self._accepting = True
+            for listener in self._listeners:
+                asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+
+    def _accept_no_more(self) -> None:
+        """Clients wait in the kernel's queue until there is a worker again."""
+        if self._accepting:
+            self._accepting = False
+            for listener in self._listeners:
+                asyncio.get_running_loop().remove_reader(listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        if not self._links:
+            self._accept_no_more()
+            return
+        try:
+            client, address = listener.accept()
+        except OSError as error:
+            if not isinstance(error, BlockingIOError):
+                _log.warning("a client cannot be accepted: %s", error)
+            return
+        with client:
+            if sum(link.clients for link in self._links) >= self._terms.connections:
+                _log.warning("a client is refused: there are %d already", self._terms.connections)
+                return
+            _tune(client)
+            for link in sorted(self._links, key=lambda link: link.clients):
+                with contextlib.suppress(WorkerLost):
+                    link.give(client, _peer(client, address))
+                    return
+
+    async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
+        self._ending = True
+        self._accept_no_more()
+        for listener in self._listeners:
+            listener.close()
+        for keeper in keepers:
+            keeper.cancel()
+        await asyncio.gather(*keepers, return_exceptions=True)
+        await asyncio.gather(*(link.stop(self._terms.grace) for link in self._links))
+
+
+def _tune(client: socket.socket) -> None:
+    """Replies leave at once, and a client whose machine is gone is noticed."""
+    if client.family != socket.AF_UNIX:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
+
+
+def _peer(client: socket.socket, address: Any) -> str:
+    return "a client on the socket" if client.family == socket.AF_UNIX else f"{address[0]}:{address[1]}"

@@ -1,0 +1,134 @@
+"""Bytes to and from a client, plain or encrypted, blocking, without limits of time."""
+
+import contextlib
+import os
+import select
+import socket
+import ssl
+import threading
+import time
+from typing import Protocol
+
+# How long a client whose connection is closed may take to see that.
+_LINGER_SECONDS = 1.0
+
+
+class Transport(Protocol):
+    """One thread receives, others may send at the same time, one after the other. OSError: the client is gone."""
+
+    # Whether `send_file` can be used.
+    direct: bool
+
+    def receive(self, view: memoryview) -> int:
+        """Waits for bytes and puts them into the view; 0 when the client has ended."""
+
+    def send(self, view: memoryview | bytes, more: bool = False) -> None:
+        """Sends all of it. `more` follows at once."""
+
+    def send_file(self, descriptor: int, start: int, length: int) -> int:
+        """Sends a part of a file; how much of it could be read. OSError only of the client."""
+
+    def end(self) -> None:
+        """Lets whoever waits in the other methods go, from any thread."""
+
+    def drain(self) -> None:
+        """Lets whoever receives have what has come, and then the end, from any thread."""
+
+
+class PlainTransport:
+    """A TCP or unix socket."""
+
+    direct = True
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.settimeout(None)
+        self._socket = connection
+        self.receive = connection.recv_into
+        self._number = connection.fileno()
+
+    def send(self, view: memoryview | bytes, more: bool = False) -> None:
+        self._socket.sendall(view, socket.MSG_MORE if more else 0)
+
+    def send_file(self, descriptor: int, start: int, length: int) -> int:
+        done = 0
+        while done < length:
+            try:
+                count = os.sendfile(self._number, descriptor, start + done, length - done)
+            except (BrokenPipeError, ConnectionError):
+                raise
+            except OSError:
+                # The file's fault, or the socket's, which the next `send` finds out.
+                return done
+            if count == 0:
+                return done
+            done += count
+        return done
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def drain(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RD)
+
+
+class TlsTransport:
+    """A socket after its TLS handshake. OpenSSL must not be in two calls for one connection at once, so it never waits
+    there, but for the socket, with the lock given back."""
+
+    direct = False
+
+    def __init__(self, connection: ssl.SSLSocket) -> None:
+        connection.settimeout(0)
+        self._socket = connection
+        self._lock = threading.Lock()
+
+    def receive(self, view: memoryview) -> int:
+        while True:
+            try:
+                with self._lock:
+                    return self._socket.recv_into(view)
+            except ssl.SSLWantReadError:
+                self._wait(select.POLLIN)
+            except ssl.SSLWantWriteError:
+                self._wait(select.POLLOUT)
+
+    def send(self, view: memoryview | bytes, more: bool = False) -> None:
+        view = memoryview(view)
+        while len(view):
+            try:
+                with self._lock:
+                    count = self._socket.send(view)
+                view = view[count:]
+            except ssl.SSLWantWriteError:
+                self._wait(select.POLLOUT)
+            except ssl.SSLWantReadError:
+                self._wait(select.POLLIN)
+
+    def send_file(self, descriptor: int, start: int, length: int) -> int:
+        raise AssertionError("what is encrypted cannot come from a file directly")
+
+    def _wait(self, events: int) -> None:
+        poll = select.poll()
+        poll.register(self._socket, events)
+        poll.poll()
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def drain(self) -> None:
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self._socket, socket.SHUT_RD)
+
+
+def close_gently(connection: socket.socket) -> None:
+    """Closes it so that what was sent arrives: a socket that is closed with something unread resets the connection."""
+    with contextlib.suppress(OSError), connection:
+        socket.socket.shutdown(connection, socket.SHUT_WR)
+        connection.settimeout(_LINGER_SECONDS)
+        deadline = time.monotonic() + _LINGER_SECONDS
+        scratch = bytearray(1 << 16)
+        while time.monotonic() < deadline and socket.socket.recv_into(connection, scratch):
+            pass

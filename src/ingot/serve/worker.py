@@ -1,0 +1,204 @@
+"""A process that serves: it is given exports and connected sockets by the one that listens, and ends with it."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ingot.host.parent import end_with
+from ingot.images.fault import ImageFault
+from ingot.serve import channel
+from ingot.serve.catalog import Catalog, Lease
+from ingot.serve.entry import Entry
+from ingot.serve.guest import Guest
+from ingot.serve.opening import Opener
+from ingot.serve.security import Security
+from ingot.serve.totals import Totals
+
+_log = logging.getLogger(__name__)
+
+HANDSHAKE_SECONDS = 20.0
+# When more clients than this have not yet said what they want, the oldest one of them is sent away.
+_MOST_HANDSHAKES = 64
+# Reads that wait for a network, over all clients.
+_WAITING = 64
+_TICK_SECONDS = 1.0
+
+
+class Worker:
+    def __init__(self, end: socket.socket, settings: dict[str, Any]) -> None:
+        self._end = end
+        self._sending = threading.Lock()
+        self._catalog = Catalog(Opener(Path(settings["cache"]), settings["cache_size"]))
+        self._security = Security.from_record(settings["security"]) if settings["security"] else None
+        self._pool = ThreadPoolExecutor(_WAITING, "read")
+        self._lock = threading.Lock()
+        self._guests: dict[Guest, threading.Thread] = {}
+        self._leases: dict[str, Lease] = {}
+        self._totals = Totals()
+
+    def run(self) -> None:
+        """Returns when it was told to end, and has."""
+        self._end.settimeout(_TICK_SECONDS)
+        while True:
+            try:
+                received = channel.receive(self._end)
+            except TimeoutError:
+                self._expire()
+                continue
+            if received is None:
+                return
+            message, descriptors = received
+            match message["do"]:
+                case "client":
+                    self._welcome(descriptors[0], message["peer"])
+                case "add":
+                    threading.Thread(target=self._answer, args=(message, self._add), daemon=True).start()
+                case "remove":
+                    threading.Thread(target=self._answer, args=(message, self._remove), daemon=True).start()
+                case "report":
+                    self._report(message["id"])
+                case "end":
+                    self._leave(message["seconds"])
+                    return
+
+    def _welcome(self, descriptor: int, peer: str) -> None:
+        connection = socket.socket(fileno=descriptor)
+        self._expire()
+        try:
+            security = self._security.context() if self._security else None
+        except ImageFault as fault:
+            _log.error("%s", fault)
+            connection.close()
+            self._tell({"left": 1})
+            return
+        guest = Guest(connection, peer, self._catalog, security, HANDSHAKE_SECONDS)
+        thread = threading.Thread(target=self._host, args=(guest,), daemon=True)
+        with self._lock:
+            self._guests[guest] = thread
+        thread.start()
+
+    def _host(self, guest: Guest) -> None:
+        try:
+            guest.serve(self._pool)
+        except Exception:
+            _log.exception("%s: its connection is closed", guest.peer)
+        finally:
+            with self._lock:
+                del self._guests[guest]
+                if guest.agreed is not None:
+                    self._totals.add(guest.agreed.lease.name, guest.tally)
+            self._tell({"left": 1})
+
+    def _expire(self) -> None:
+        """Sends those away who take too long to say what they want, or are too many."""
+        with self._lock:
+            silent = [guest for guest in self._guests if guest.deadline is not None]
+        now = time.monotonic()
+        crowd = len(silent) - _MOST_HANDSHAKES
+        for place, guest in enumerate(silent):
+            if place < crowd or (guest.deadline or now) < now:
+                guest.expire()
+
+    def _add(self, message: dict[str, Any]) -> dict[str, Any]:
+        entry = Entry.from_record(message["entry"])
+        self._catalog.add(entry)
+        try:
+            if not self._catalog.is_folder(entry.name):
+                self._leases[entry.name] = self._catalog.take(entry.name)
+        except (OSError, ImageFault):
+            # A worker that was started again serves it when it can be opened; a new one is told to remove it.
+            if message["keep"]:
+                return {"size": None}
+            self._catalog.remove(entry.name)
+            raise
+        lease = self._leases.get(entry.name)
+        return {"size": lease.export.size if lease else None}
+
+    def _remove(self, message: dict[str, Any]) -> dict[str, Any]:
+        name = message["name"]
+        self._catalog.remove(name)
+        self._send_away([guest for guest in self._current() if _entry_of(guest) == name], True, message["seconds"])
+        lease = self._leases.pop(name, None)
+        if lease is not None:
+            lease.release()
+        return {}
+
+    def _leave(self, seconds: float) -> None:
+        self._send_away(self._current(), False, seconds)
+
+    def _send_away(self, guests: list[Guest], gone: bool, seconds: float) -> None:
+        """Ends them after what they were asked for so far, those who take longer in the middle of it."""
+        with self._lock:
+            threads = [self._guests[guest] for guest in guests if guest in self._guests]
+        for guest in guests:
+            guest.leave(gone)
+        deadline = time.monotonic() + seconds
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        for guest in guests:
+            guest.expire()
+
+    def _current(self) -> list[Guest]:
+        with self._lock:
+            return list(self._guests)
+
+    def _report(self, number: int) -> None:
+        with self._lock:
+            totals = self._totals.copy()
+            for guest in self._guests:
+                if guest.agreed is not None:
+                    totals.add(guest.agreed.lease.name, guest.tally)
+                    totals.present(guest.agreed.lease.name)
+        for page in totals.pages():
+            self._tell({"id": number, "page": page})
+        self._tell({"id": number})
+
+    def _answer(self, message: dict[str, Any], work: Any) -> None:
+        answer: dict[str, Any] = {"id": message["id"]}
+        try:
+            answer |= work(message)
+        except KeyError:
+            answer["error"] = f"{message['name']!r}: there is no export of this name"
+        except ImageFault as fault:
+            answer["error"] = str(fault)
+        except OSError as error:
+            answer["error"] = f"{error.filename or message['entry']['source']}: {error.strerror}"
+        self._tell(answer)
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        with self._sending:
+            try:
+                channel.send(self._end, message)
+            except OSError as error:
+                _log.debug("the process that listens is gone: %s", error)
+
+
+def _entry_of(guest: Guest) -> str | None:
+    return guest.agreed.lease.entry.name if guest.agreed is not None else None
+
+
+def main() -> None:
+    end = socket.socket(fileno=int(sys.argv[1]))
+    received = channel.receive(end)
+    if received is None:
+        return
+    settings = received[0]
+    end_with(settings["parent"])
+    # The one that listens decides when we end; Ctrl-C on a terminal reaches us, too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(level=settings["level"], format="%(levelname)s %(message)s")
+    Worker(end, settings).run()
+    # Threads that are in the middle of something must not keep us.
+    logging.shutdown()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
