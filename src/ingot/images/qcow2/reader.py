@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ingot.images.content import Content, Extent
 from ingot.images.fault import ImageFault
@@ -14,6 +15,8 @@ from ingot.images.qcow2.tables import Tables
 _MOST_READ = 1 << 20
 # Reading over a gap costs less than reading twice.
 _GAP = 1 << 15
+# What lies this near in the file is told as one extent.
+_NEAR = 1 << 20
 _ZEROS = memoryview(bytes(1 << 20))
 
 
@@ -58,17 +61,19 @@ class Qcow2:
             self._read_packed(together, start, buffer)
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
-        current: Run | None = None
+        current: Extent | None = None
+        reach = 0
         for run in self._tables.runs(start, end):
-            if current is None:
-                current = run
-            elif _continues(current, run):
-                current = current._replace(length=current.length + run.length, stored=_reach(current, run))
-            else:
-                yield _extent(current)
-                current = run
-        if current is not None:
-            yield _extent(current)
+            if current and _continues(current, reach, run):
+                current = replace(current, length=current.length + run.length, stored=min(current.stored, run.host))
+                reach = max(reach, run.host + run.stored)
+                continue
+            if current:
+                yield current
+            current = Extent(run.start, run.length, run.kind is not Kind.ZERO, run.host)
+            reach = run.host + run.stored
+        if current:
+            yield current
 
     def close(self) -> None:
         self._content.close()
@@ -125,18 +130,11 @@ def _clear(part: memoryview) -> None:
         piece[:] = _ZEROS[: len(piece)]
 
 
-def _continues(current: Run, run: Run) -> bool:
-    """Whether a run follows another on the disk and in the file."""
-    if run.kind is not current.kind:
-        return False
-    if run.kind is Kind.COMPRESSED:
-        return current.host <= run.host <= current.host + current.stored + _GAP
-    return run.kind is Kind.ZERO or run.host == current.host + current.length
+def _continues(current: Extent, reach: int, run: Run) -> bool:
+    """Whether a run is the same sort as the extent before it, which goes to `reach` in the file, and near it there.
 
-
-def _reach(current: Run, run: Run) -> int:
-    return max(current.stored, run.host + run.stored - current.host) if run.kind else 0
-
-
-def _extent(run: Run) -> Extent:
-    return Extent(run.start, run.length, run.kind is not Kind.ZERO, run.host)
+    Those who compress in parallel write clusters in about the order of the disk, not quite.
+    """
+    if run.kind is Kind.ZERO or not current.data:
+        return (run.kind is Kind.ZERO) is not current.data
+    return abs(run.host - reach) <= _NEAR
