@@ -10,6 +10,7 @@ import pytest
 
 from guest.servers.certificates import Certificates
 from images.servers.registry import HTPASSWD, DockerRegistry
+from images.servers.tokens import TokenServer
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.settings import Settings
@@ -45,6 +46,18 @@ def certificates() -> Certificates:
 def tls_registry(certificates: Certificates) -> Iterator[DockerRegistry]:
     """One with TLS, by an authority that only `certificates` knows."""
     yield from _started(DockerRegistry(tls=certificates))
+
+
+@pytest.fixture(scope="session")
+def token_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenServer]:
+    with TokenServer(tmp_path_factory.mktemp("tokens")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def token_registry(token_server: TokenServer) -> Iterator[DockerRegistry]:
+    """One that wants tokens of `token_server`."""
+    yield from _started(DockerRegistry(token=token_server.auth))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def open_url(transport: Transport, url: str, authorization: str = "") -> HttpBlo
 
     response = transport.request(Request("GET", url, subject, {"Range": "bytes=0-0"}, authorization))
     size, ranged = _probed(response)
-    response.close()
+    response.discard()
     return HttpBlob(fetch, subject, size, transport.settings, validator=_validator(response), ranged=ranged)
 
 

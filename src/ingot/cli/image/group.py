@@ -5,6 +5,8 @@ import click
 from ingot.cli.main import LazyGroup
 
 COMMANDS: dict[str, str] = {
+    "ls": "ingot.cli.image.ls:ls",
+    "rm": "ingot.cli.image.rm:rm",
     "pull": "ingot.cli.image.pull:pull",
 }
 

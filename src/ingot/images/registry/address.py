@@ -1,39 +1,40 @@
 """Addresses of web servers, and where a request may be sent on to."""
 
 import ipaddress
-from urllib.parse import SplitResult, urlsplit
+import re
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from ingot.images.fault import ImageFault
 from ingot.images.registry.pool import Origin
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8192
+_VISIBLE = re.compile("[!-~]+")
 
 
 def split(url: str, subject: str) -> tuple[Origin, str]:
     """The server, and what to ask it for. Raises ImageFault for anything but http and https."""
-    parts = _parts(url, subject)
+    try:
+        return _split(url)
+    except ValueError as error:
+        raise ImageFault(subject, "BadAddress", str(error)) from None
+
+
+@lru_cache(1024)
+def _split(url: str) -> tuple[Origin, str]:
+    # What http.client would refuse, or a proxy could take for a second request.
+    if len(url) > _LONGEST or not _VISIBLE.fullmatch(url):
+        raise ValueError(f"an address has up to {_LONGEST} characters of ASCII, and no spaces")
+    parts = urlsplit(url)
     scheme = parts.scheme.lower()
     if scheme not in _PORTS or not parts.hostname:
-        raise ImageFault(subject, "BadAddress", f"{scheme or 'no scheme'} is not accepted: http and https are")
+        raise ValueError(f"{scheme[:20] or 'no scheme'} is not accepted: http and https are")
     if parts.username is not None or parts.password is not None:
-        raise ImageFault(subject, "BadAddress", "credentials do not belong into an address")
+        raise ValueError("credentials do not belong into an address")
     path = parts.path or "/"
-    return Origin(
-        scheme, parts.hostname, parts.port or _PORTS[scheme]
-    ), f"{path}?{parts.query}" if parts.query else path
-
-
-def _parts(url: str, subject: str) -> SplitResult:
-    # What http.client would refuse, or a proxy could take for a second request.
-    if len(url) > _LONGEST or not url.isascii() or any(letter <= " " or letter == "\x7f" for letter in url):
-        raise ImageFault(subject, "BadAddress", f"an address has up to {_LONGEST} characters of ASCII, and no spaces")
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as error:
-        raise ImageFault(subject, "BadAddress", f"an address cannot be read: {error}") from None
-    return parts
+    origin = Origin(scheme, parts.hostname, parts.port or _PORTS[scheme])
+    return origin, f"{path}?{parts.query}" if parts.query else path
 
 
 def public(url: str) -> str:

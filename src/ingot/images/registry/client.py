@@ -143,7 +143,7 @@ class Registry:
             raise ImageFault(str(reference), "WrongDigest", f"the manifest to push is {digest}")
         place = self._own(reference)
         target = str(digest) if reference.digest or not reference.tag else reference.tag
-        understood = upload.push_manifest(place, target, raw, media_type, str(reference))
+        understood = place.put(target, raw, media_type, str(reference))
         if document.subject and not understood:
             kind = document.artifact_type or (document.config.media_type if isinstance(document, Manifest) else "")
             entry = Descriptor(
@@ -156,11 +156,15 @@ class Registry:
             referrers.attach_by_tag(place, document.subject.digest, entry, str(reference))
         return digest
 
+    def untag(self, reference: Reference) -> bool:
+        """Removes the reference's tag and leaves the image; whether the registry can do that."""
+        return self._own(reference).untag(reference.target, str(reference))
+
     def delete(self, reference: Reference) -> Digest:
         """Deletes the manifest that the reference stands for, with every tag that it has. Its digest."""
         place, subject = self._own(reference), str(reference)
         document = place.manifest(reference.target, subject)
-        upload.delete_manifest(place, document.digest, subject)
+        place.delete(document.digest, subject)
         if document.parsed.subject:
             referrers.detach_by_tag(place, document.parsed.subject.digest, document.digest, subject)
         return document.digest
@@ -179,13 +183,13 @@ class Registry:
         self, place: Repository, reference: Reference, digest: Digest, mount_from: Iterable[Reference]
     ) -> int | None:
         """The size of a blob that is in the repository, or was brought there from another; else None."""
-        size = upload.has_blob(place, digest, reference.name)
+        size = place.size(digest, reference.name)
         if size is not None:
             return size
         for other in mount_from:
             same = other.registry == reference.registry and other.repository != reference.repository
             if same and upload.mount(place, digest, other.repository, reference.name):
-                return upload.has_blob(place, digest, reference.name)
+                return place.size(digest, reference.name)
         return None
 
     def _read(self, reference: Reference, work: Callable[[Repository], _T]) -> _T:

@@ -6,7 +6,6 @@ index lists them; whoever pushes a referrer keeps that.
 
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
-from ingot.images.registry import upload
 from ingot.images.registry.listing import next_page
 from ingot.images.registry.manifest import MOST_BYTES, OCI_INDEX, Descriptor, Index, decode, encode
 from ingot.images.registry.refusal import refusal
@@ -72,7 +71,7 @@ def detach_by_tag(repository: Repository, image: Digest, referrer: Digest, subje
 
 def _put(repository: Repository, image: Digest, listed: list[Descriptor], subject: str) -> None:
     raw = encode(Index(media_type=OCI_INDEX, manifests=listed))
-    upload.push_manifest(repository, _tag(image), raw, OCI_INDEX, subject)
+    repository.put(_tag(image), raw, OCI_INDEX, subject)
 
 
 def _tag(digest: Digest) -> str:

@@ -59,6 +59,43 @@ class Repository:
         response.discard()
         return _stated(response) or self.manifest(target, subject).digest
 
+    def put(self, target: str, raw: bytes, media_type: str, subject: str) -> bool:
+        """Puts a manifest under a tag or its digest. Whether the registry knows what a `subject` is. Raises ImageFault."""
+        path, scope = f"{self.name}/manifests/{target}", self.scope("pull,push")
+        response = self.endpoint.send("PUT", path, scope, subject, {"Content-Type": media_type}, raw)
+        if response.status not in (200, 201, 202):
+            raise refusal(response)
+        response.discard()
+        return bool(response.headers.get("OCI-Subject"))
+
+    def delete(self, digest: Digest, subject: str) -> None:
+        """Deletes a manifest, with all its tags. Raises ImageFault."""
+        response = self.endpoint.send("DELETE", f"{self.name}/manifests/{digest}", self.scope("delete"), subject)
+        if response.status not in (200, 202, 204):
+            raise refusal(response)
+        response.discard()
+
+    def untag(self, tag: str, subject: str) -> bool:
+        """Whether the registry can delete a tag alone, and has done so. Raises ImageFault."""
+        response = self.endpoint.send("DELETE", f"{self.name}/manifests/{tag}", self.scope("delete"), subject)
+        if response.status not in (200, 202, 204, 400, 405):
+            raise refusal(response)
+        response.discard()
+        return response.status < 400
+
+    def size(self, digest: Digest, subject: str) -> int | None:
+        """The size of a blob that is there; None for one that is not. Raises ImageFault."""
+        response = self.endpoint.send("HEAD", f"{self.name}/blobs/{digest}", self.scope(), subject)
+        if response.status not in (200, 404):
+            raise refusal(response)
+        response.discard()
+        if response.status == 404:
+            return None
+        stated = response.headers.get("Content-Length", "")
+        if not (stated.isascii() and stated.isdigit()):
+            raise ImageFault(subject, "NoLength", f"its registry has {digest}, and does not say how long it is")
+        return int(stated)
+
     def blob(self, descriptor: Descriptor, subject: str) -> HttpBlob:
         fetch = _BlobFetch(self, descriptor.digest, subject)
         settings = self.endpoint.transport.settings

@@ -1,0 +1,89 @@
+"""`ingot image ls`."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ingot.cli.image.registry_options import Access, registry_options
+from ingot.cli.output import output_option, show
+
+if TYPE_CHECKING:
+    from ingot.images.reference import Reference
+    from ingot.images.registry.client import Registry
+
+_THREADS = 8
+
+
+@click.command(epilog="Example: ingot image ls registry.example/vmdisks/debian")
+@click.argument("place", metavar="HOST|REPOSITORY")
+@registry_options
+@output_option("table", "json")
+def ls(place: str, access: Access, output: str) -> None:
+    """List the repositories of a registry, or the tags of a repository with their digest, size and platforms."""
+    with access.client() as registry:
+        rows = _repositories(registry, place) if _is_host(place) else _tags(registry, place)
+    if output != "table":
+        show(rows, output)
+    elif not rows:
+        click.echo(f"Nothing in {place}.", err=True)
+    else:
+        _print(rows)
+
+
+def _is_host(place: str) -> bool:
+    """A name without a path is a registry where it cannot be a repository."""
+    name = place.removeprefix("docker://")
+    return "/" not in name.rstrip("/") and ("." in name or ":" in name or name == "localhost")
+
+
+def _repositories(registry: "Registry", place: str) -> list[dict[str, Any]]:
+    host = place.removeprefix("docker://").rstrip("/")
+    return [{"repository": f"{host}/{name}"} for name in registry.repositories(host)]
+
+
+def _tags(registry: "Registry", place: str) -> list[dict[str, Any]]:
+    from functools import partial
+
+    from ingot.images.reference import Reference
+
+    repository = Reference.repository_of(place)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return list(threads.map(partial(_row, registry), map(repository.tagged, registry.tags(repository))))
+
+
+def _row(registry: "Registry", reference: "Reference") -> dict[str, Any]:
+    """`size` is what a pull moves at most: of an index, the sizes of its images are not known without asking."""
+    from ingot.images.fault import ImageFault
+    from ingot.images.registry.manifest import Manifest
+
+    row: dict[str, Any] = {"tag": reference.tag, "digest": "", "size": None, "platforms": [], "fault": ""}
+    try:
+        document = registry.manifest(reference)
+    except ImageFault as fault:
+        # One tag that cannot be used, or was removed meanwhile, must not hide the others.
+        return row | {"fault": fault.message}
+    row["digest"] = str(document.digest)
+    if isinstance(document.parsed, Manifest):
+        return row | {"size": sum(layer.size for layer in document.parsed.layers)}
+    platforms = [str(each.platform) for each in document.parsed.manifests if each.platform]
+    return row | {"platforms": [platform for platform in platforms if not platform.startswith("unknown")]}
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from ingot.cli.image.progress import in_bytes
+    from ingot.cli.table import lines, terminal_width
+
+    if "repository" in rows[0]:
+        click.echo("\n".join(row["repository"] for row in rows))
+        return
+    cells = [
+        [
+            row["tag"],
+            "" if row["size"] is None else in_bytes(row["size"]),
+            ",".join(row["platforms"]),
+            row["digest"] or row["fault"],
+        ]
+        for row in rows
+    ]
+    click.echo("\n".join(lines(["TAG", "SIZE", "PLATFORMS", "DIGEST"], cells, terminal_width())))

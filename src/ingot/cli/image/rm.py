@@ -1,0 +1,31 @@
+"""`ingot image rm`."""
+
+import click
+
+from ingot.cli.image.registry_options import Access, registry_options
+from ingot.cli.output import output_option, show
+
+
+@click.command(epilog="Example: ingot image rm registry.example/vmdisks/debian:12")
+@click.argument("references", nargs=-1, required=True, metavar="REF…")
+@click.option("--all-tags", is_flag=True, help="Delete the image even where it has other tags, which go with it.")
+@registry_options
+@output_option("text", "json")
+def rm(references: tuple[str, ...], all_tags: bool, access: Access, output: str) -> None:
+    """Remove images from their registries.
+
+    REF with a tag removes the tag; with a digest, the image itself. The registry frees the space when it collects its
+    garbage.
+    """
+    from ingot.images.reference import Reference
+    from ingot.images.registry.removal import remove
+
+    removed = []
+    with access.client() as registry:
+        for reference in [Reference.parse(text) for text in dict.fromkeys(references)]:
+            digest = remove(registry, reference, all_tags)
+            removed.append({"reference": str(reference), "digest": str(digest)})
+            if output == "text":
+                click.echo(f"{reference} removed")
+    if output != "text":
+        show(removed, output)
