@@ -13,6 +13,9 @@ from ingot.images.fault import ImageFault
 
 CHECKSUM = "io.github.containers.zstd-chunked.manifest-checksum"
 POSITION = "io.github.containers.zstd-chunked.manifest-position"
+# What buildah and podman wrote before version 4.4 of the latter.
+_OLD_CHECKSUM = "io.containers.zstd-chunked.manifest-checksum"
+_OLD_POSITION = "io.containers.zstd-chunked.manifest-position"
 
 # The kind of table that the format knows.
 _KIND = 1
@@ -40,8 +43,8 @@ class Position:
     @classmethod
     def from_annotations(cls, subject: str, annotations: Mapping[str, str], blob_size: int) -> "tuple[Self, bytes]":
         """The position, and the SHA-256 of the table as it is in the blob. Raises ImageFault."""
-        where = _POSITION.fullmatch(annotations.get(POSITION, ""))
-        checksum = _CHECKSUM.fullmatch(annotations.get(CHECKSUM, ""))
+        where = _POSITION.fullmatch(annotations.get(POSITION) or annotations.get(_OLD_POSITION, ""))
+        checksum = _CHECKSUM.fullmatch(annotations.get(CHECKSUM) or annotations.get(_OLD_CHECKSUM, ""))
         if where is None or int(where[4]) != _KIND:
             raise _fault(subject, f"its annotation {POSITION} must be START:LENGTH:SIZE:1")
         if checksum is None:
@@ -81,7 +84,8 @@ class Position:
 
 def is_chunked(annotations: Mapping[str, str]) -> bool:
     """Whether a layer with these annotations says that it is in zstd:chunked form."""
-    return POSITION in annotations and CHECKSUM in annotations
+    new, old = (CHECKSUM, POSITION), (_OLD_CHECKSUM, _OLD_POSITION)
+    return any(all(name in annotations for name in names) for names in (new, old))
 
 
 def skippable(data: bytes) -> bytes:
