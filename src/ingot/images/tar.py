@@ -18,6 +18,7 @@ _MOST_EXTENSION = 1 << 20
 # Headers that only say something of the file that follows.
 _MOST_EXTENSIONS = 16
 _MOST_ENTRIES = 1_000_000
+_MOST_NAME = 4096
 # A file of this name in a layer hides the rest of the name, in the layers below.
 _WHITEOUT = b".wh."
 _MOST_WHITEOUTS = 1000
@@ -206,6 +207,8 @@ def _has_body(header: Header) -> bool:
 
 def _parts(header: Header) -> list[bytes]:
     """The name in parts, without what says nothing. Raises BadTar for a name that leads elsewhere."""
+    if len(header.name) > _MOST_NAME:
+        raise BadTar(f"has a file with a name of {len(header.name)} bytes; at most {_MOST_NAME} are taken")
     if header.name.startswith(b"/") or b"\0" in header.name:
         raise BadTar(f"has a file named {header.shown}; names must be relative")
     parts = [part for part in header.name.split(b"/") if part not in (b"", b".")]

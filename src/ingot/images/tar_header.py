@@ -31,7 +31,7 @@ class Header:
     @property
     def shown(self) -> str:
         """Its name for people, whatever bytes that has."""
-        return self.name[:200].decode(errors="backslashreplace")
+        return self.name.decode(errors="backslashreplace")
 
 
 def parse(block: bytes) -> Header | None:

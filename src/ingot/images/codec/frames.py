@@ -39,12 +39,13 @@ class _Frame(Protocol):
 class Frames:
     """A Decompressor for frames one after another. Checkpoints are possible between frames."""
 
-    def __init__(self, name: str, make: Callable[[], _Frame], subject: str, position: int = 0) -> None:
-        """Begins at `position` of the compressed stream, where a frame begins."""
+    def __init__(self, name: str, make: Callable[[], _Frame], subject: str, bound: str) -> None:
+        """`bound` says what is taken, for who comes with more."""
         self._name = name
+        self._bound = bound
         self._make = make
         self._subject = subject
-        self._position = position
+        self._position = 0
         self._frame: _Frame | None = None
         self._frames = 0
         self._step = _FIRST_STEP
@@ -95,10 +96,7 @@ class Frames:
 
     def _fault(self, said: str) -> ImageFault:
         if "too much memory" in said or "emory usage limit" in said:
-            message = (
-                f"its {self._name} stream needs too much memory ({said}); compress it with a window or dictionary of"
-                f" at most {1 << ZSTD_WINDOW_LOG >> 20} MiB"
-            )
+            message = f"its {self._name} stream needs too much memory to be read; {self._bound} is taken"
             return ImageFault(self._subject, "TooLarge", message)
         message = f"its {self._name} stream is damaged near byte {self._position} ({said})"
         return ImageFault(self._subject, "BadData", message)
@@ -130,12 +128,14 @@ class XzStreams(Frames):
 
 def zstd_frames(subject: str) -> Frames:
     options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG}
-    return Frames("zstd", lambda: zstd.ZstdDecompressor(options=options), subject)
+    bound = f"a window of at most {1 << ZSTD_WINDOW_LOG >> 20} MiB"
+    return Frames("zstd", lambda: zstd.ZstdDecompressor(options=options), subject, bound)
 
 
 def xz_streams(subject: str) -> Frames:
-    return XzStreams("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY), subject)
+    bound = f"a dictionary of at most 64 MiB, as `xz -9` has, in {XZ_MEMORY >> 20} MiB of memory,"
+    return XzStreams("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY), subject, bound)
 
 
 def lz4_frames(subject: str) -> Frames:
-    return Frames("lz4", lz4.frame.LZ4FrameDecompressor, subject)
+    return Frames("lz4", lz4.frame.LZ4FrameDecompressor, subject, "a block of at most 4 MiB")

@@ -13,8 +13,8 @@ BLOCK_FINISH = 5
 DECOMP_OK = 0
 END_INPUT = 1
 OUT_OVERFLOW = 2
-# For `crc_flag`: the stream has a gzip header and trailer, which are checked.
-GZIP = 1
+# For `crc_flag`: raw deflate, and behind it gzip's checksum and length, which are checked.
+GZIP_BODY = 6
 # How far back a reference may go.
 HISTORY = 32 << 10
 # "abc" as raw deflate, with the codes that the standard fixes.
