@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ingot.cli.image.registry_options import Access, platform_option, registry_options
 from ingot.cli.image.size import Size
 from ingot.cli.output import output_option, show
 
 if TYPE_CHECKING:
     from ingot.images.pipeline.options import Imported
+    from ingot.images.registry.manifest import Platform
 
 
 @click.command(epilog="Example: ingot image pull docker://registry.example/vmdisks/debian:12 debian.img")
@@ -20,10 +22,22 @@ if TYPE_CHECKING:
 @click.option("--checksum", default="", metavar="DIGEST", help="What SOURCE must have: sha256:HEX or sha512:HEX.")
 @click.option("--limit", type=Size(), default=0, metavar="SIZE", help="Refuse a disk that is larger.")
 @click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Read at most so many bytes per second.")
+@platform_option
+@registry_options
 @click.option("--force", is_flag=True, help="Replace FILE, or write a complete DEVICE anew.")
 @output_option("text", "json")
 def pull(
-    source: str, target: Path, kind: str, size: int, checksum: str, limit: int, rate: int, force: bool, output: str
+    source: str,
+    target: Path,
+    kind: str,
+    size: int,
+    checksum: str,
+    limit: int,
+    rate: int,
+    platform: "Platform | None",
+    access: Access,
+    force: bool,
+    output: str,
 ) -> None:
     """Make the disk of an image a sparse FILE, or write it to a block DEVICE.
 
@@ -38,8 +52,10 @@ def pull(
     from ingot.images.pipeline.options import ImportOptions
     from ingot.images.pipeline.source import Source
 
-    options = ImportOptions(checksum, size, kind, limit, rate, force, _state())
     try:
+        options = ImportOptions(
+            checksum, size, kind, limit, rate, force, _state(), settings=access.settings(), platform=platform
+        )
         with progress(target.name) as tell:
             imported = import_image(Source.parse(source), target, options, tell)
     except ImageFault as fault:

@@ -4,8 +4,6 @@ from typing import Any
 
 import click
 
-from ingot.api.quantity import QuantityError, whole
-
 
 class Size(click.ParamType[int]):
     """Bytes."""
@@ -15,6 +13,9 @@ class Size(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
+        # Loaded where one is given: most imports are over before that would have paid.
+        from ingot.api.quantity import QuantityError, whole
+
         try:
             size = whole(value)
         except QuantityError:

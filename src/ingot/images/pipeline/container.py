@@ -13,16 +13,13 @@ from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Source
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
-from ingot.images.registry.platform import parse_platform
 from ingot.images.registry.settings import Settings
 
 
 def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
     """In any order where the layer has a table of its chunks, else from its front. Raises ImageFault."""
     registry = stack.enter_context(Registry(options.settings or Settings.load()))
-    image = registry.resolve(
-        Reference.parse(source.place), parse_platform(options.platform) if options.platform else None
-    )
+    image = registry.resolve(Reference.parse(source.place), options.platform)
     if options.checksum and options.checksum != str(image.digest):
         raise ImageFault(str(source), "WrongDigest", f"its manifest is {image.digest}, and not {options.checksum}")
     disk = open_container_disk(registry, image)

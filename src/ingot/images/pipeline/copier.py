@@ -112,3 +112,12 @@ class Copier:
         # The target's state is taken last: it has all that is done by then, and perhaps more.
         done = bytes(self._done)
         return State(plan=self._plan.digest, done=done, clusters=self._target.state(), moved=self.moved)
+
+
+def copy(content: Content, write: Callable[[int, memoryview], None]) -> None:
+    """Gives all data of it to `write`, in the order of the storage. Raises ImageFault and what `write` raises."""
+    buffer = memoryview(bytearray(UNIT))
+    for unit in Plan(content).units:
+        for piece in unit:
+            content.readinto(piece.start, buffer[: piece.length])
+            write(piece.start, buffer[: piece.length])

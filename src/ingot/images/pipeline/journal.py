@@ -5,7 +5,6 @@ machine only what had been synced counts: the journal keeps both, and the boot's
 """
 
 import os
-import secrets
 from pathlib import Path
 
 import msgspec
@@ -114,4 +113,4 @@ def _boot() -> str:
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:
-        return secrets.token_hex(16)
+        return os.urandom(16).hex()

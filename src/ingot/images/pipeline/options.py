@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ingot.images.registry.manifest import Platform
 from ingot.images.registry.settings import Settings
 
 
@@ -13,8 +14,8 @@ class ImportOptions:
     largest virtual size that is taken, 0 for any. `rate`: bytes per second that the source is read with at most, 0
     for no bound. `replace`: an existing file, or a device that is complete already, is written anew. `state`: the
     directory for the journals of block devices. `settings`: how registries and web servers are reached; those of the
-    machine without it. `authorization`: that header for a web server. `platform`: which image of an index, such as
-    linux/arm64.
+    machine without it. `authorization`: that header for a web server. `platform`: which image of an index; that of
+    this machine without it.
     """
 
     checksum: str = ""
@@ -26,7 +27,7 @@ class ImportOptions:
     state: Path | None = None
     settings: Settings | None = None
     authorization: str = field(default="", repr=False)
-    platform: str = ""
+    platform: Platform | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,15 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import SAVE_SECONDS, SYNC_SECONDS
 from ingot.images.pipeline.journal import Journal, State
-from ingot.images.pipeline.sink import Qcow2Sink, RawSink, Sink
+from ingot.images.pipeline.sink import ForeignSink, Qcow2Sink, RawSink, Sink
 from ingot.images.pipeline.target import Target
 from ingot.images.pipeline.writer import Writer
+from ingot.images.sniff import HEAD, sniff
 from ingot.images.stream import Stream
 
-HEAD = 4096
-
-
-def sniff(head: bytes) -> str:
-    return "qcow2" if head.startswith(b"QFI\xfb") else "raw"
+# What is a disk as it is; and what holds another file, of which one is enough.
+_RAW = ("raw", "iso")
+_PACKED = ("gzip", "zstd", "xz", "lz4", "tar")
 
 
 class _Checkpoint(msgspec.Struct, frozen=True, array_like=True):
@@ -76,8 +75,8 @@ class Pourer:
                 sink.feed(data)
                 self.moved = stream.fetched
                 progress(self.moved, self.total)
-                if saving.due and (checkpoint := stream.checkpoint()):
-                    packed = msgspec.msgpack.encode(_Checkpoint(self._format, checkpoint, sink.state()))
+                if saving.due and (checkpoint := stream.checkpoint()) and (state := sink.state()) is not None:
+                    packed = msgspec.msgpack.encode(_Checkpoint(self._format, checkpoint, state))
                     saving.save(writer, sink, packed, self.moved)
             size = sink.finish()
             writer.finish()
@@ -88,11 +87,13 @@ class Pourer:
 
     def _sink(self, subject: str, writer: Writer, bounds: Bounds) -> Sink:
         state = self._resumed.sink if self._resumed else b""
+        if self._format in _RAW:
+            return RawSink(subject, writer.put, bounds, state)
         if self._format == "qcow2":
             return Qcow2Sink(subject, writer.put, bounds, self._spool, state)
-        if self._format == "raw":
-            return RawSink(subject, writer.put, bounds, state)
-        raise ImageFault(subject, "BadFormat", f"{self._format} cannot be decoded from front to back")
+        if self._format in _PACKED:
+            raise ImageFault(subject, "BadFormat", f"its disk is {self._format} once more: unpack it before")
+        return ForeignSink(subject, writer.put, bounds, self._spool, self._format)
 
 
 class _Saving:

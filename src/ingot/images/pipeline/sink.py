@@ -1,11 +1,17 @@
 """What becomes of a stream's bytes on their way to the target: raw disks are written as they come, others decoded."""
 
+import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
+from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
+from ingot.images.pipeline.copier import copy
+from ingot.images.pipeline.target import FileTarget
+from ingot.images.pipeline.writer import Writer
 from ingot.images.qcow2.stream import Qcow2Stream
 
 Write = Callable[[int, memoryview], None]
@@ -24,8 +30,8 @@ class Sink(Protocol):
     def finish(self) -> int:
         """Writes what is left at the end; the size of the disk. Raises ImageFault and OSError."""
 
-    def state(self) -> bytes:
-        """All that is needed to go on, between two calls of `feed`."""
+    def state(self) -> bytes | None:
+        """All that is needed to go on, between two calls of `feed`; None where that is impossible."""
 
     def sync(self) -> None:
         """Returns when what was put aside is on the disk."""
@@ -96,3 +102,44 @@ class Qcow2Sink:
 
     def close(self) -> None:
         self._stream.close()
+
+
+class ForeignSink:
+    """A disk in a format that only QEMU knows: all of it has to be there first, in the file `spool`, before it can be
+    written to the target. An import that is killed meanwhile begins anew."""
+
+    def __init__(self, subject: str, write: Write, bounds: Bounds, spool: Path, format: str) -> None:
+        """Raises OSError."""
+        self._subject = subject
+        self._write = write
+        self._bounds = bounds
+        self._path = spool
+        self._format = format
+        self._descriptor = os.open(spool, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        self._file = FileTarget(self._descriptor)
+        self._writer = Writer(self._file)
+        self.spooled = 0
+
+    def feed(self, data: memoryview) -> None:
+        self._writer.put(self.spooled, data)
+        self.spooled += len(data)
+
+    def finish(self) -> int:
+        self._writer.finish()
+        os.ftruncate(self._descriptor, self.spooled)
+        with closing(open_disk(self._path, self._format, subject=self._subject, limit=self._bounds.most)) as content:
+            self._bounds.check(content.size)
+            copy(content, self._write)
+            return content.size
+
+    def state(self) -> None:
+        return None
+
+    def sync(self) -> None:
+        """Nobody goes on with it."""
+
+    def close(self) -> None:
+        self._writer.close()
+        self._file.close()
+        os.close(self._descriptor)
+        self._path.unlink(missing_ok=True)
