@@ -39,7 +39,7 @@ def _is_host(place: str) -> bool:
 
 def _repositories(registry: "Registry", place: str) -> list[dict[str, Any]]:
     host = place.removeprefix("docker://").rstrip("/")
-    return [{"repository": f"{host}/{name}"} for name in registry.repositories(host)]
+    return [{"repository": f"{host}/{name}"} for name in sorted(registry.repositories(host))]
 
 
 def _tags(registry: "Registry", place: str) -> list[dict[str, Any]]:
@@ -49,7 +49,8 @@ def _tags(registry: "Registry", place: str) -> list[dict[str, Any]]:
 
     repository = Reference.repository_of(place)
     with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(partial(_row, registry), map(repository.tagged, registry.tags(repository))))
+        tags = sorted(registry.tags(repository))
+        return list(threads.map(partial(_row, registry), map(repository.tagged, tags)))
 
 
 def _row(registry: "Registry", reference: "Reference") -> dict[str, Any]:

@@ -69,7 +69,7 @@ def registry_options(command: Callable[..., None]) -> Callable[..., None]:
         "--insecure",
         multiple=True,
         metavar="HOST",
-        help="Speak to this HOST or HOST:PORT without TLS; may be repeated.",
+        help="This HOST or HOST:PORT may be without TLS; may be repeated.",
     )
     @wraps(command)
     def with_access(*, auth_file: Path | None, ca: Path | None, insecure: tuple[str, ...], **others: Any) -> None:
@@ -78,7 +78,9 @@ def registry_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_access
 
 
-class _PlatformType(click.ParamType["Platform"]):
+class PlatformType(click.ParamType["Platform"]):
+    """OS/ARCHITECTURE."""
+
     name = "platform"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Platform":
@@ -95,7 +97,7 @@ def platform_option(command: Callable[..., None]) -> Callable[..., None]:
     """--platform, given to the command as `platform`; None for this machine's."""
     option = click.option(
         "--platform",
-        type=_PlatformType(),
+        type=PlatformType(),
         metavar="OS/ARCH",
         help="Of an image for several platforms, that for this one, such as linux/arm64; without it, this machine's.",
     )

@@ -27,7 +27,7 @@ def remove(registry: Registry, reference: Reference, every_tag: bool = False) ->
         raise ImageFault(
             str(reference),
             "OtherTags",
-            f"its registry can only delete the image with all its tags, and it also has {names}: use --all-tags for that",
+            f"its registry only deletes images with all their tags, and this one has {names}, too: use --all-tags",
         )
     return registry.delete(reference.at(digest))
 

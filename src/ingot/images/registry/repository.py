@@ -60,7 +60,7 @@ class Repository:
         return _stated(response) or self.manifest(target, subject).digest
 
     def put(self, target: str, raw: bytes, media_type: str, subject: str) -> bool:
-        """Puts a manifest under a tag or its digest. Whether the registry knows what a `subject` is. Raises ImageFault."""
+        """Puts a manifest under a tag or digest. Whether the registry knows what a `subject` is. Raises ImageFault."""
         path, scope = f"{self.name}/manifests/{target}", self.scope("pull,push")
         response = self.endpoint.send("PUT", path, scope, subject, {"Content-Type": media_type}, raw)
         if response.status not in (200, 201, 202):

@@ -10,12 +10,19 @@ from ingot.images.registry.repository import Repository
 from ingot.images.registry.response import Response
 from ingot.images.registry.retry import Backoff
 
-_PIECE = 8 << 20
+_PIECE = 16 << 20
 _MOST_PIECE = 64 << 20
 # A registry may read the whole blob again before it says that it has it.
 _COMMIT_SECONDS = 900.0
 _RANGE = re.compile(r"(?:bytes=)?0-(\d{1,19})")
 _OCTETS = {"Content-Type": "application/octet-stream"}
+
+
+class UploadLost(ImageFault):
+    """An upload that cannot go on; another one from the start may succeed."""
+
+    def __init__(self, subject: str, message: str) -> None:
+        super().__init__(subject, "UploadLost", message, retry=True)
 
 
 class Session:
@@ -70,6 +77,9 @@ class Session:
     def _received(self, start: int, end: int) -> int:
         """How far the registry got. Raises ImageFault where it has lost what it had, or has more than was sent."""
         response = self._repository.endpoint.send("GET", self._url, self._scope, self._subject)
+        if response.status in (400, 404, 416):
+            response.discard()
+            raise UploadLost(self._subject, "its registry has forgotten an upload after a lost connection")
         if response.status != 204:
             raise refusal(response)
         match = _RANGE.fullmatch(response.headers.get("Range", ""))
@@ -78,12 +88,7 @@ class Session:
         self._follow(response)
         response.discard()
         if not start <= there <= end:
-            raise ImageFault(
-                self._subject,
-                "UploadLost",
-                f"its registry has {there} bytes of an upload that stood at {start}",
-                retry=True,
-            )
+            raise UploadLost(self._subject, f"its registry has {there} bytes of an upload that stood at {start}")
         return there
 
     def commit(self, digest: Digest) -> None:

@@ -85,8 +85,10 @@ class Transport:
             return self._ask(line, request, target)
         except (OSError, http.client.HTTPException) as error:
             line.close()
-            # A server may close a connection at the very moment at which we use it again.
-            if not line.used or not isinstance(error, ConnectionError | http.client.HTTPException):
+            # A server may close a connection at the very moment at which we use it again. It may have heard a request
+            # all the same, which matters where the request adds something.
+            closed = line.used and isinstance(error, ConnectionError | http.client.HTTPException)
+            if not closed or request.method == "PATCH":
                 raise lost(request.subject, error) from None
         line = self._pool.take(origin, fresh=True)
         try:

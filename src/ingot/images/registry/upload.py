@@ -10,7 +10,8 @@ from ingot.images.fault import ImageFault
 from ingot.images.registry.manifest import Descriptor
 from ingot.images.registry.refusal import refusal
 from ingot.images.registry.repository import Repository
-from ingot.images.registry.session import Session
+from ingot.images.registry.retry import Backoff
+from ingot.images.registry.session import Session, UploadLost
 
 Progress = Callable[[int, int], None]
 
@@ -44,8 +45,29 @@ def push_blob(
 ) -> Descriptor:
     """Sends what `source` gives. Its digest is found on the way; one that is given must be it.
 
-    Nothing is in the registry before the last byte is, and after a fault nothing is left there. Raises ImageFault.
+    A lost connection is made up for; where the registry cannot go on with an upload, `source` is read once more from
+    its start, if it can be. Nothing is in the registry before the last byte is, and after a fault no upload is left.
+    Raises ImageFault, and what `source` raises.
     """
+    backoff = Backoff(repository.endpoint.transport.settings)
+    while True:
+        try:
+            found, size = _push(repository, source, subject, digest, progress, total)
+            return Descriptor(media_type=media_type, digest=found, size=size)
+        except UploadLost as fault:
+            if isinstance(source, Iterator):
+                raise
+            backoff.wait(fault)
+
+
+def _push(
+    repository: Repository,
+    source: Iterable[Bytes],
+    subject: str,
+    digest: Digest | None,
+    progress: Progress | None,
+    total: int,
+) -> tuple[Digest, int]:
     session = Session(repository, subject)
     hasher = hashlib.sha256()
     try:
@@ -61,7 +83,7 @@ def push_blob(
     except BaseException:
         session.cancel()
         raise
-    return Descriptor(media_type=media_type, digest=found, size=session.sent)
+    return found, session.sent
 
 
 def _pieces(source: Iterable[Bytes], size: int) -> Iterator[memoryview]:

@@ -1,0 +1,143 @@
+"""Tags and repositories in pages, referrers by API and by tag, deletion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from click.testing import CliRunner
+
+from images.servers.documents import Documents
+from images.servers.faulty import FaultyServer
+from images.servers.registry import DockerRegistry
+from images.test_registry_client import push
+from ingot.cli.main import cli
+from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_EMPTY, OCI_INDEX, OCI_MANIFEST, Descriptor, Index, Manifest, encode
+
+
+def test_tags(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    push(registry, reference, b"disk")
+    document = registry.manifest(reference)
+    wanted = [f"t{number:02}" for number in range(25)]
+    for tag in wanted:
+        registry.push_manifest(reference.tagged(tag), document.raw, document.media_type)
+    assert sorted(registry.tags(reference)) == sorted([*wanted, "v1"])
+
+
+def test_pages_are_followed() -> None:
+    documents = Documents()
+    for number in range(5):
+        link = {"link": f'</v2/a/b/tags/list?n=1000&last={number + 1}>; rel="next"'} if number < 4 else {}
+        last = f"&last={number}" if number else ""
+        body = json.dumps({"name": "a/b", "tags": [f"t{number}"]}).encode()
+        documents.answers[f"/v2/a/b/tags/list?n=1000{last}"] = (200, body, link)
+    with FaultyServer(documents) as server, Registry() as registry:
+        assert list(registry.tags(Reference.parse(f"{server.host}/a/b"))) == [f"t{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("body", "link"),
+    [
+        (b'{"tags":["a"]}', '</v2/a/b/tags/list?n=1000>; rel="next"'),
+        (b'{"tags":"a"}', ""),
+        (b"[" * 100_000, ""),
+        (b'{"tags":["a"]}', '<http://[::1>; rel="next"'),
+    ],
+)
+def test_absurd_lists(registry: Registry, body: bytes, link: str) -> None:
+    documents = Documents({"/v2/a/b/tags/list?n=1000": (200, body, {"link": link})})
+    with FaultyServer(documents) as server, pytest.raises(ImageFault) as caught:
+        list(registry.tags(Reference.parse(f"{server.host}/a/b")))
+    assert caught.value.reason == "BadAnswer"
+
+
+def test_repositories(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    push(registry, reference, b"disk")
+    assert reference.repository in list(registry.repositories(reference.registry))
+
+
+def attached(registry: Registry, reference: Reference, image: Descriptor, kind: str, note: str) -> Digest:
+    """A referrer of that type."""
+    empty = registry.push_blob(reference, [b"{}"], media_type=OCI_EMPTY, digest=Digest.of(b"{}"))
+    manifest = Manifest(config=empty, layers=[empty], artifact_type=kind, subject=image, annotations={"note": note})
+    raw = encode(manifest)
+    return registry.push_manifest(reference.at(Digest.of(raw)), raw, OCI_MANIFEST)
+
+
+def test_referrers_by_tag(registry: Registry, repository: Callable[[], Reference]) -> None:
+    """docker-registry has no API for them."""
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk")
+    image = Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(registry.manifest(reference).raw))
+    assert registry.referrers(reference, digest) == []
+    first = attached(registry, reference, image, "application/x.trace", "one")
+    second = attached(registry, reference, image, "application/x.index", "two")
+    attached(registry, reference, image, "application/x.trace", "one")
+    assert [each.digest for each in registry.referrers(reference, digest)] == [second, first]
+    (found,) = registry.referrers(reference, digest, "application/x.trace")
+    assert found.digest == first
+    assert found.note("note") == "one"
+    registry.delete(reference.at(first))
+    assert [each.digest for each in registry.referrers(reference, digest)] == [second]
+
+
+def test_referrers_by_api(registry: Registry) -> None:
+    digest = Digest.of(b"image")
+    found = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(b"r"), size=1, artifact_type="application/x.trace")
+    documents = Documents()
+    path = f"/v2/a/b/referrers/{digest}"
+    first, second = (encode(Index(manifests=[each])) for each in (found, found))
+    documents.answers[path] = (200, first, {"content_type": OCI_INDEX, "link": f'<{path}?page=2>; rel="next"'})
+    documents.answers[f"{path}?page=2"] = (200, second, {"content_type": OCI_INDEX})
+    with FaultyServer(documents) as server:
+        reference = Reference.parse(f"{server.host}/a/b")
+        assert registry.referrers(reference, digest, "application/x.trace") == [found, found]
+        assert registry.referrers(reference, digest, "application/x.other") == []
+
+
+def test_ls_shows_repositories_and_tags(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk" * 1000)
+    raw = encode(
+        Index(
+            manifests=[Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(registry.manifest(reference).raw))]
+        )
+    )
+    registry.push_manifest(reference.tagged("all"), raw, OCI_INDEX)
+    run = CliRunner()
+    assert reference.name in run.invoke(cli, ["image", "ls", reference.registry]).output.splitlines()
+    shown = run.invoke(cli, ["image", "ls", reference.name])
+    assert [line.split()[0] for line in shown.output.splitlines()] == ["TAG", "all", "v1"]
+    rows = json.loads(run.invoke(cli, ["image", "ls", reference.name, "-o", "json"]).output)
+    assert rows[1] == {"tag": "v1", "digest": str(digest), "size": 4000, "platforms": [], "fault": ""}
+
+
+def test_rm_takes_no_other_tag_along_unasked(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    push(registry, reference, b"disk")
+    document = registry.manifest(reference)
+    registry.push_manifest(reference.tagged("v2"), document.raw, document.media_type)
+    run = CliRunner()
+    refused = run.invoke(cli, ["image", "rm", str(reference)])
+    assert refused.exit_code == 1
+    assert "v2" in refused.output
+    assert registry.digest(reference) == document.digest
+    done = run.invoke(cli, ["image", "rm", "--all-tags", str(reference)])
+    assert done.exit_code == 0, done.output
+    for tag in ("v1", "v2"):
+        with pytest.raises(ImageFault) as caught:
+            registry.resolve(reference.tagged(tag))
+        assert caught.value.reason == "NotFound"
+
+
+def test_rm_of_what_is_not_there(docker_registry: DockerRegistry) -> None:
+    done = CliRunner().invoke(cli, ["image", "rm", f"{docker_registry.host}/nothing/here:v1"])
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: {docker_registry.host}/nothing/here:v1: ")
