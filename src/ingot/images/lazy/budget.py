@@ -31,6 +31,10 @@ class Budget:
         self.guessed += weight
         return True
 
+    def charge(self, weight: int) -> None:
+        """Takes a guess that is made whatever is left."""
+        self.guessed += weight
+
     def give_back(self, weight: int) -> None:
         """A guess was touched, or was never fetched."""
         self.guessed -= weight

@@ -67,10 +67,35 @@ class LazyChunks:
         numbers = [self.table.number(chunk) for chunk in chunks]
         guesses = self._touch(numbers)
         found = [self._look(number) for number in numbers]
-        if guesses:
-            self._flights.offer(guesses, Lane.GUESS)
+        self._offer(guesses, Lane.GUESS)
         for data in found:
             yield data.wait() if isinstance(data, Flight) else data
+
+    def follow(self, numbers: Sequence[int]) -> None:
+        """Fetches these chunks in their order, before they are asked for: a trace."""
+        with self._lock:
+            expected = [number for number in numbers if self._foresight.expect(number)]
+        self._offer(expected, Lane.TRACE)
+
+    def lacks(self, number: int) -> bool:
+        """Whether a chunk is not in the cache."""
+        return not self._cached(number)
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is better to do than to hydrate."""
+        return self._flights.busy(Lane.REST)
+
+    def hydrate(self, numbers: Sequence[int]) -> int:
+        """Brings chunks into the cache that nobody waits for; how many bytes were moved. Raises ImageFault."""
+        flights = self._flights.offer(numbers, Lane.REST)
+        for flight in flights:
+            flight.wait()
+        for number in set(numbers) - {flight.number for flight in flights}:
+            data = self._memory.get(number)
+            if self._cache is not None and data is not None:
+                self._cache.put(self.table.digest(number), data)
+        return sum(self.table.weight(flight.number) for flight in flights)
 
     def close(self) -> None:
         """Nobody may read any more."""
@@ -83,6 +108,15 @@ class LazyChunks:
             self.order.extend(new)
             self.figures.touched += sum(map(self.table.weight, new))
             return self._foresight.guesses(numbers[0], numbers[-1]) if new else []
+
+    def _offer(self, numbers: Sequence[int], lane: Lane) -> None:
+        if not numbers:
+            return
+        taken = {flight.number for flight in self._flights.offer(numbers, lane)}
+        with self._lock:
+            for number in numbers:
+                if number not in taken:
+                    self._foresight.forget(number)
 
     def _look(self, number: int) -> bytes | memoryview | Flight:
         data = self._memory.get(number)

@@ -106,19 +106,20 @@ class Flights:
                     self._enqueue(flight)
             return flight
 
-    def offer(self, numbers: Iterable[int], lane: Lane) -> None:
-        """Fetches these in their order when nothing better is to be done; not those that are here or on their way."""
+    def offer(self, numbers: Iterable[int], lane: Lane) -> list[Flight]:
+        """Fetches these in their order when nothing better is to be done; those that are here or on their way already
+        are left out. Their flights."""
         with self._lock:
-            for number in numbers:
-                if number not in self._flights and number not in self._memory:
-                    self._enqueue(Flight(number, lane))
-                else:
-                    self._failed(number, lane)
+            new = [number for number in numbers if number not in self._flights and number not in self._memory]
+            flights = [Flight(number, lane) for number in new]
+            for flight in flights:
+                self._enqueue(flight)
+            return flights
 
-    def waiting(self, lane: Lane) -> int:
-        """How many chunks of a lane are not here yet, or of a better one."""
+    def busy(self, lane: Lane) -> bool:
+        """Whether anything better than this lane waits or is under way."""
         with self._lock:
-            return sum(len(self._queues[other]) + self._under_way[other] for other in Lane if other <= lane)
+            return any(self._queues[other] or self._under_way[other] for other in Lane if other < lane)
 
     def close(self) -> None:
         """Those who wait get a fault. Waits for what is under way."""

@@ -1,7 +1,7 @@
 """What a reader will want next, judged by what was read before: streams that go on, and the surroundings of misses."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ingot.images.lazy.budget import Budget
@@ -101,9 +101,11 @@ class Foresight:
         found.append(number)
         return True
 
-    def expect(self, numbers: Iterable[int]) -> None:
-        """Takes note of chunks that are fetched without a guess, as those of a trace: no guess is spent on them."""
-        for number in numbers:
-            if self._states[number] == _ABSENT:
-                self._states[number] = _GUESSED
-                self._budget.guessed += self._table.weight(number)
+    def expect(self, number: int) -> bool:
+        """Takes note that a chunk is going to be fetched without a guess; whether it has to be. It counts as a guess,
+        so that there are fewer others until it is read."""
+        if self._states[number] != _ABSENT or self._here(number):
+            return False
+        self._states[number] = _GUESSED
+        self._budget.charge(self._table.weight(number))
+        return True

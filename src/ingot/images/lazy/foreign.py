@@ -1,0 +1,113 @@
+"""Layers that were not made for random access: read once, and lazy from then on."""
+
+import contextlib
+import fcntl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ingot.host.files import private_directory
+from ingot.images.blob import Blob
+from ingot.images.cache import Cache
+from ingot.images.codec.decompressor import Decompressor
+from ingot.images.container_disk import ContainerDisk
+from ingot.images.content import Content, Extent
+from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
+from ingot.images.gzip_index import Index, IndexBuilder
+from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
+from ingot.images.lazy.chunks import LazyChunks
+from ingot.images.lazy.table import ChunkTable
+from ingot.images.tar import Member
+
+Progress = Callable[[int, int], None]
+
+
+def open_foreign(disk: ContainerDisk, cache: Cache, progress: Progress, patience: float) -> tuple[Content, LazyChunks]:
+    """The disk's file through the index of its layer, which is made if there is none. Raises ImageFault."""
+    index = _index(disk, cache, progress)
+    try:
+        table = ChunkTable(index.chunks)
+        chunks = LazyChunks(IndexedChunks(disk.blob, index), table, cache, patience=patience)
+        return _Indexed(disk.blob, index, chunks), chunks
+    except BaseException:
+        index.close()
+        raise
+
+
+class _Indexed:
+    """The disk's file; its index is closed with it."""
+
+    def __init__(self, blob: Blob, index: Index, chunks: LazyChunks) -> None:
+        self._index = index
+        self._file = IndexedBlob(blob, index, chunks).disk
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        self._file.readinto(start, buffer)
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        return self._file.extents(start, end)
+
+    def close(self) -> None:
+        self._index.close()
+
+
+def _index(disk: ContainerDisk, cache: Cache, progress: Progress) -> Index:
+    digest = disk.layer.digest
+    path = cache.directory / "indexes" / digest.hex
+    private_directory(path.parent)
+    with _alone(path.with_suffix(".lock")):
+        # A damaged one is made again.
+        with contextlib.suppress(FileNotFoundError, ImageFault):
+            return Index(path, digest)
+        _read_once(disk, path, cache, progress)
+        return Index(path, digest)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One process at a time; the others find what it has made."""
+    with path.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress) -> None:
+    with _Filling(path, disk.layer.digest, disk.blob.size, cache) as builder:
+        with disk.stream(index=builder) as stream:
+            for _ in stream:
+                progress(stream.fetched, stream.total)
+        if not builder.made:
+            message = "its layer cannot be read at any place: pull it, or push it with `ingot image push`"
+            raise ImageFault(disk.blob.subject, "NotLazy", message)
+
+
+class _Filling(IndexBuilder):
+    """Makes an index, and keeps the spans in the cache on the way. Each is known by its own digest: nobody asks for it
+    before the index is there, and so the whole layer verified."""
+
+    def __init__(self, path: Path, digest: Digest, blob_size: int, cache: Cache) -> None:
+        super().__init__(path, digest, blob_size)
+        self._cache = cache
+        self._content = bytearray()
+
+    def add(self, output: bytes | memoryview, codec: Decompressor) -> None:
+        self._content += output
+        super().add(output, codec)
+        self._keep()
+
+    def end(self, member: Member | None) -> None:
+        super().end(member)
+        self._keep()
+
+    def _keep(self) -> None:
+        """Keeps what was gathered when it has become a span."""
+        if not self._possible:
+            self._content.clear()
+        elif self._spans and self._spans[-1].start + len(self._content) == self._size:
+            if not self._spans[-1].zeros:
+                self._cache.put(self._spans[-1].digest, bytes(self._content))
+            self._content.clear()

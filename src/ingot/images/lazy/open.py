@@ -1,0 +1,127 @@
+"""Images in registries as disks that are fetched while they are read."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ingot.images.cache import Cache
+from ingot.images.container_disk import ContainerDisk, open_container_disk
+from ingot.images.content import Content, Extent
+from ingot.images.disk import open_disk
+from ingot.images.fault import ImageFault
+from ingot.images.lazy import trace
+from ingot.images.lazy.chunks import LazyChunks
+from ingot.images.lazy.flights import PATIENCE_SECONDS
+from ingot.images.lazy.foreign import open_foreign
+from ingot.images.lazy.hydrate import Hydrator
+from ingot.images.lazy.table import ChunkTable
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import Platform
+from ingot.images.zstd_chunked.remote import RemoteChunks
+
+log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LazyOptions:
+    """`follow`: whether a trace that is attached to the image is fetched ahead of its readers. `hydrate`: whether the
+    rest comes in the background, at `rate` bytes a second, 0 for as fast as it goes. `decode`: whether the disk in a
+    qcow2 is shown, or its bytes. `patience`: how many seconds readers wait for a registry that is away."""
+
+    follow: bool = True
+    hydrate: bool = False
+    rate: int = 0
+    decode: bool = True
+    patience: float = PATIENCE_SECONDS
+
+
+class LazyDisk:
+    """A disk whose chunks come when they are read. Any number of threads may read."""
+
+    def __init__(self, disk: ContainerDisk, content: Content, chunks: LazyChunks) -> None:
+        self.disk = disk
+        self.chunks = chunks
+        self._content = content
+        self._hydrator: Hydrator | None = None
+        self._follower: threading.Thread | None = None
+
+    @property
+    def size(self) -> int:
+        return self._content.size
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        self._content.readinto(start, buffer)
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        return self._content.extents(start, end)
+
+    @property
+    def hydrated(self) -> bool:
+        """Whether all of it is in the cache, as far as that goes. False where that was not asked for."""
+        return self._hydrator is not None and self._hydrator.done.is_set()
+
+    def begin(self, registry: Registry, options: LazyOptions) -> None:
+        """Starts what goes on behind the readers."""
+        self._follower = threading.Thread(target=self._ahead, args=(registry, options), name="ahead", daemon=True)
+        self._follower.start()
+
+    def _ahead(self, registry: Registry, options: LazyOptions) -> None:
+        if options.follow:
+            self._follow(registry)
+        if options.hydrate:
+            self._hydrator = Hydrator(self.chunks, options.rate)
+
+    def _follow(self, registry: Registry) -> None:
+        """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
+        try:
+            found = trace.find(registry, self.disk.image)
+        except ImageFault as fault:
+            log.warning("no trace is followed: %s", fault)
+            return
+        if found is not None and found.layer == str(self.disk.layer.digest):
+            self.chunks.follow(found.numbers(len(self.chunks.table)))
+
+    def close(self) -> None:
+        """Nobody may read any more."""
+        if self._follower is not None:
+            self._follower.join()
+        if self._hydrator is not None:
+            self._hydrator.close()
+        self.chunks.close()
+        self._content.close()
+
+
+def open_lazy(
+    registry: Registry,
+    reference: Reference,
+    cache: Cache,
+    options: LazyOptions | None = None,
+    *,
+    platform: Platform | None = None,
+    progress: Progress = lambda done, whole: None,
+) -> LazyDisk:
+    """The disk of an image, read lazily. Raises ImageFault.
+
+    A layer that was not made for that is read once as a whole first, which `progress` is told, and is verified before
+    a byte of it is given; from then on its index, beside the cache, makes it lazy.
+    """
+    chosen = options or LazyOptions()
+    disk = open_container_disk(registry, registry.resolve(reference, platform))
+    if disk.pieces is None:
+        content, chunks = open_foreign(disk, cache, progress, chosen.patience)
+    else:
+        table = ChunkTable(disk.pieces.chunks())
+        chunks = LazyChunks(RemoteChunks(disk.blob), table, cache, patience=chosen.patience)
+        content = disk.content(chunks)
+    try:
+        shown = open_disk(content, None if chosen.decode else "raw", subject=str(reference))
+    except BaseException:
+        chunks.close()
+        raise
+    opened = LazyDisk(disk, shown, chunks)
+    opened.begin(registry, chosen)
+    return opened
