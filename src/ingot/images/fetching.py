@@ -1,5 +1,6 @@
 """A blob read from front to back in large pieces, and hashed on the way."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from ingot.images.hashing import Sha256
 from ingot.images.ring import Ring
 
 PIECE = 1 << 20
+_SECONDS = 0.1
+# Enough to know what a stream is, by its first piece.
+_LEAST = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,11 @@ def fetch(blob: Blob, digest: Digest | None, start: int, hashed: bytes | None, b
 
 
 def _fill(stream: ByteStream, buffer: memoryview) -> int:
-    """Fills the buffer as far as the stream goes."""
+    """Fills the buffer as far as the stream goes, or comes in a short time, so that nobody waits for a slow server."""
     filled = 0
+    until = time.monotonic() + _SECONDS
     while filled < len(buffer) and (count := stream.readinto(buffer[filled:])):
         filled += count
+        if filled >= _LEAST and time.monotonic() >= until:
+            break
     return filled

@@ -8,6 +8,10 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+class Closed(Exception):
+    """Somebody wants more of a relay that was closed."""
+
+
 class Relay(Generic[T]):
     """The items of an iterator that is run in a thread, at most `depth` of them ahead of who takes them.
 
@@ -30,7 +34,9 @@ class Relay(Generic[T]):
 
     def __next__(self) -> T:
         with self._changed:
-            self._changed.wait_for(lambda: self._items or self._ended)
+            self._changed.wait_for(lambda: self._items or self._ended or self._closed)
+            if self._closed:
+                raise Closed
             if self._items:
                 item = self._items.popleft()
                 self._changed.notify_all()
@@ -39,11 +45,15 @@ class Relay(Generic[T]):
             raise self._raised
         raise StopIteration
 
-    def close(self) -> None:
-        """Ends the thread, which finishes the item that it is at, and waits for it."""
+    def stop(self) -> None:
+        """Asks the thread to end behind the item that it is at. Who wants another item gets Closed."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends the thread, and waits for that."""
+        self.stop()
         self._thread.join()
         self._items.clear()
 

@@ -31,8 +31,10 @@ _NOTHING = memoryview(b"")
 
 
 class _Cut(msgspec.Struct, frozen=True):
-    """Everything at one moment: how far the blob was read, the states of all stages, and the position in the disk."""
+    """Everything at one moment: how far the blob of `size` bytes was read, the states of all stages, and the position
+    in the disk."""
 
+    size: int
     fetched: int
     hashed: bytes
     codec: str
@@ -55,6 +57,7 @@ class _Decoding:
 
     def __init__(self, blob: Blob, limit: int, layer: bool, index: IndexBuilder | None) -> None:
         self._subject = blob.subject
+        self._size = blob.size
         self._limit = limit
         self._index = index
         self._decoded = 0
@@ -70,19 +73,21 @@ class _Decoding:
         self.unpacking.resume(cut.unpacked)
 
     def run(self, pieces: Iterator[Fetched]) -> Iterator[_Item]:
-        """The disk. One item is held back, so that a checkpoint comes with the last bytes before it."""
+        """The disk. One item is held back, so that a checkpoint comes with the last bytes before it.
+
+        There is an item for each decoded piece, if an empty one: buffers are used again by their number, and so must
+        not be when all that follows is skipped.
+        """
         held, last = _NOTHING, 0
         for piece in pieces:
             for data in self._decode(piece.data):
-                if len(held):
-                    yield _Item(held, None)
+                yield _Item(held, None)
                 held = data
                 self._position += len(data)
             if piece.end - last >= _CUT:
                 yield _Item(held, self._cut(piece))
                 held, last = _NOTHING, piece.end
-        if len(held):
-            yield _Item(held, None)
+        yield _Item(held, None)
         yield from self._finish()
 
     def _decode(self, data: memoryview) -> Iterator[memoryview]:
@@ -98,7 +103,11 @@ class _Decoding:
                 raise ImageFault(self._subject, "TooLarge", message)
             if self._index:
                 self._index.add(output, self._codec)
-            yield from self.unpacking.feed(memoryview(output))
+            given = _NOTHING
+            for given in self.unpacking.feed(memoryview(output)):
+                yield given
+            if not len(given):
+                yield _NOTHING
 
     def _cut(self, piece: Fetched) -> _Cut | None:
         decompressed = self._codec.checkpoint() if self._codec else None
@@ -106,7 +115,7 @@ class _Decoding:
         if decompressed is None or unpacked is None:
             return None
         name, decoded, position = self._codec_name, self._decoded, self._position
-        return _Cut(piece.end, piece.hashed, name, decompressed, unpacked, decoded, position)
+        return _Cut(self._size, piece.end, piece.hashed, name, decompressed, unpacked, decoded, position)
 
     def _finish(self) -> Iterator[_Item]:
         if self._codec is None:
@@ -196,6 +205,8 @@ class Stream:
         return None if self._cut is None else seal(_KIND, msgspec.msgpack.encode(self._cut))
 
     def close(self) -> None:
+        # Both are asked before one is waited for: each may wait for the other.
+        self._fetching.stop()
         self._items.close()
         self._fetching.close()
 
@@ -223,13 +234,16 @@ def open_stream(
     decoding = _Decoding(blob, limit, layer, index)
     cut = None
     if resume is not None:
-        cut = _opened(resume, f"checkpoint of {blob.subject}")
+        cut = _opened(resume, f"checkpoint of {blob.subject}", blob.size)
         decoding.resume(cut)
     return Stream(blob, decoding, digest, cut)
 
 
-def _opened(checkpoint: bytes, subject: str) -> _Cut:
+def _opened(checkpoint: bytes, subject: str, size: int) -> _Cut:
     try:
-        return msgspec.msgpack.decode(unseal(_KIND, checkpoint, subject), type=_Cut)
+        cut = msgspec.msgpack.decode(unseal(_KIND, checkpoint, subject), type=_Cut)
     except msgspec.DecodeError as error:
         raise ImageFault(subject, "Damaged", f"it cannot be read ({error})") from None
+    if cut.size != size:
+        raise ImageFault(subject, "Damaged", f"it is of a blob of {cut.size} bytes, and this one has {size}")
+    return cut
