@@ -50,30 +50,43 @@ class Pushed:
     sent: int
 
 
+def lay_out(disk: Content, progress: Progress = lambda done, whole: None) -> Qcow2Image:
+    """The disk as the qcow2 file that is pushed, without its zeros, for which all of it is read. Raises ImageFault."""
+    return Qcow2Image(disk, Layout(disk.size, nonzero(disk, progress)))
+
+
 def push_disk(
     registry: Registry,
     disk: Content,
     reference: Reference,
     options: PushOptions,
-    scanning: Progress = lambda done, whole: None,
-    sending: Progress = lambda done, whole: None,
+    progress: Progress = lambda done, whole: None,
 ) -> Pushed:
-    """Makes the disk the image of that tag. `scanning` gets the bytes of the disk that were looked through for zeros,
-    `sending` those of its data that are with the registry. Raises ImageFault."""
+    """Lays out a disk and makes it the image of that tag. Raises ImageFault."""
+    return push_file(registry, lay_out(disk), reference, options, progress)
+
+
+def push_file(
+    registry: Registry,
+    image: Qcow2Image,
+    reference: Reference,
+    options: PushOptions,
+    progress: Progress = lambda done, whole: None,
+) -> Pushed:
+    """Makes the file of a disk the image of that tag. `progress` gets its bytes that are with the registry. Raises
+    ImageFault."""
     if reference.digest is not None:
         raise ImageFault(str(reference), "BadReference", "a push goes to a tag; its digest comes from what is pushed")
-    image = Qcow2Image(disk, Layout(disk.size, nonzero(disk, scanning)))
     platform = options.platform or own_platform()
-    there = same_layer(registry, image, reference, platform, sending)
-    layer, diff_id = there or _push_layer(registry, image, reference, options.level, sending)
+    there = same_layer(registry, image, reference, platform, progress)
+    layer, diff_id = there or _push_layer(registry, image, reference, options.level, progress)
     config = _config(platform, options.labels, diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
     raw = encode(Manifest(config=pushed, layers=[layer]))
     entry = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(raw), size=len(raw), platform=platform)
     digest = tag_image(registry, reference, raw, entry, options.index)
-    return Pushed(
-        digest, entry.digest, layer, disk.size, image.size - image.layout.data_start, 0 if there else layer.size
-    )
+    data = image.size - image.layout.data_start
+    return Pushed(digest, entry.digest, layer, image.layout.size, data, 0 if there else layer.size)
 
 
 def _push_layer(

@@ -5,9 +5,13 @@ import click
 from ingot.cli.main import LazyGroup
 
 COMMANDS: dict[str, str] = {
+    "push": "ingot.cli.image.push:push",
+    "pull": "ingot.cli.image.pull:pull",
     "ls": "ingot.cli.image.ls:ls",
     "rm": "ingot.cli.image.rm:rm",
-    "pull": "ingot.cli.image.pull:pull",
+    "inspect": "ingot.cli.image.inspect:inspect",
+    "verify": "ingot.cli.image.verify:verify",
+    "diff": "ingot.cli.image.diff:diff",
 }
 
 

@@ -1,0 +1,98 @@
+"""`ingot image inspect`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ingot.cli.image.registry_options import Access, platform_option, registry_options
+from ingot.cli.output import output_option, show
+
+if TYPE_CHECKING:
+    from ingot.images.inspection import DiskFigures, Inspection
+    from ingot.images.registry.manifest import Platform
+
+
+@click.command(epilog="Example: ingot image inspect registry.example/vmdisks/debian:12")
+@click.argument("reference", metavar="REF")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The chunk cache of this machine; without it, $INGOT_CACHE or ~/.cache/ingot.",
+)
+@platform_option
+@registry_options
+@output_option("text", "json")
+def inspect(reference: str, cache: Path | None, platform: "Platform | None", access: Access, output: str) -> None:
+    """Show what an image is: platforms, labels, layers, the disk in it, and what of it is on this machine.
+
+    Only tables are read; of an image without chunks, the beginning of its layer.
+    """
+    from ingot.images.cache import Cache, default_directory
+    from ingot.images.inspection import inspect_image
+    from ingot.images.reference import Reference
+
+    directory = cache or default_directory()
+    with access.client() as registry:
+        kept = Cache(directory) if directory.is_dir() else None
+        found = inspect_image(registry, registry.resolve(Reference.parse(reference), platform), kept)
+    if output == "json":
+        show(_document(found), output)
+    else:
+        click.echo("\n".join(_lines(found)))
+
+
+def _document(found: "Inspection") -> dict[str, Any]:
+    disk = found.disk
+    chunks = disk.chunks and {
+        "count": disk.chunks.count,
+        "distinct": disk.chunks.distinct,
+        "compressed": disk.chunks.compressed,
+        "here": disk.chunks.here,
+        "hereCompressed": disk.chunks.here_bytes,
+    }
+    return {
+        "reference": str(found.image.reference),
+        "digest": str(found.image.digest),
+        "platforms": found.platforms,
+        "labels": found.labels,
+        "layers": [
+            {"digest": str(each.digest), "mediaType": each.media_type, "size": each.size} for each in found.layers
+        ],
+        "disk": {
+            "name": disk.name,
+            "format": disk.format,
+            "read": disk.how,
+            "fileSize": disk.file_size,
+            "size": disk.size,
+            "data": disk.data,
+            "chunks": chunks,
+        },
+    }
+
+
+def _lines(found: "Inspection") -> list[str]:
+    from ingot.cli.image.progress import in_bytes
+
+    rows = [("Image", str(found.image.reference)), ("Platforms", ", ".join(found.platforms))]
+    rows += [("Label", f"{key}={value}") for key, value in found.labels.items()]
+    rows += [("Layer", f"{each.digest}, {in_bytes(each.size)}, {each.media_type}") for each in found.layers]
+    rows += _disk_rows(found.disk)
+    return [f"{name + ':':11}{text}" for name, text in rows]
+
+
+def _disk_rows(disk: "DiskFigures") -> list[tuple[str, str]]:
+    from ingot.cli.image.progress import in_bytes
+
+    size = "a size that its layer does not show" if disk.size is None else in_bytes(disk.size)
+    rows = [("Disk", f"{disk.name}, {disk.format} of {in_bytes(disk.file_size)}, with a disk of {size}")]
+    if disk.size is not None and disk.data is not None:
+        rows.append(("Data", f"{in_bytes(disk.data)}; {in_bytes(disk.size - disk.data)} are holes"))
+    if disk.chunks is None:
+        rows.append(("Chunks", "none: its layer is read from the front, and lazily once this machine has an index"))
+        return rows
+    chunks = disk.chunks
+    same = f", {chunks.count - chunks.distinct} of them twice" if chunks.count > chunks.distinct else ""
+    rows.append(("Chunks", f"{chunks.count}{same}; {in_bytes(chunks.compressed)} to move"))
+    rows.append(("Here", f"{chunks.here} chunks, {in_bytes(chunks.here_bytes)}"))
+    return rows

@@ -1,0 +1,96 @@
+"""`ingot image push`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ingot.cli.image.registry_options import Access, PlatformType, registry_options
+from ingot.cli.output import output_option, show
+
+if TYPE_CHECKING:
+    from ingot.images.push import Pushed
+    from ingot.images.reference import Reference
+    from ingot.images.registry.manifest import Platform
+
+
+@click.command(epilog="Example: ingot image push debian-12.qcow2 registry.example/vmdisks/debian:12 --label os=debian")
+@click.argument("disk", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("reference", metavar="REF")
+@click.option(
+    "--platform",
+    type=PlatformType(),
+    metavar="OS/ARCH",
+    help="What the disk is for, such as linux/arm64; without it, this machine's.",
+)
+@click.option("--index", is_flag=True, help="Keep the tag's images for other platforms, with this one in an index.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label; may be repeated.")
+@click.option("--level", type=click.IntRange(1, 19), help="How hard zstd tries, from 1 to 19; 6 without it.")
+@registry_options
+@output_option("text", "json")
+def push(
+    disk: Path,
+    reference: str,
+    platform: "Platform | None",
+    index: bool,
+    labels: tuple[str, ...],
+    level: int | None,
+    access: Access,
+    output: str,
+) -> None:
+    """Push a disk to a registry as an ordinary container disk.
+
+    DISK is raw, qcow2, vmdk, vdi, vhdx or an ISO. Zeros are left out. Its layer is in zstd:chunked form: every tool
+    can unpack it, and Ingot reads it in any order, checks each chunk, and fetches only what has changed.
+    """
+    from ingot.cli.image.progress import progress
+    from ingot.images.disk import open_disk
+    from ingot.images.push import PushOptions, lay_out, push_file
+    from ingot.images.reference import Reference
+    from ingot.images.zstd_chunked.writer import LEVEL
+
+    options = PushOptions(platform, index, _parse(labels), level or LEVEL)
+    with access.client() as registry:
+        target = Reference.parse(reference)
+        content = open_disk(disk)
+        try:
+            with progress(f"{disk.name}, looking for zeros") as tell:
+                image = lay_out(content, tell)
+            with progress(disk.name) as tell:
+                pushed = push_file(registry, image, target, options, tell)
+        finally:
+            content.close()
+    if output == "json":
+        show(_document(pushed, target), output)
+    else:
+        click.echo(_summary(pushed, target))
+
+
+def _parse(labels: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for label in labels:
+        key, equals, value = label.partition("=")
+        if not key or not equals:
+            raise click.BadParameter(f'"{label}" must be KEY=VALUE', param_hint="--label")
+        found[key] = value
+    return found
+
+
+def _summary(pushed: "Pushed", reference: "Reference") -> str:
+    from ingot.cli.image.progress import in_bytes
+
+    sent = f"{in_bytes(pushed.sent)} sent" if pushed.sent else "its layer was there already"
+    disk = f"a disk of {in_bytes(pushed.size)} with {in_bytes(pushed.data)} of data"
+    return f"{reference}: {disk}; {sent}\n{reference.name}@{pushed.digest}"
+
+
+def _document(pushed: "Pushed", reference: "Reference") -> dict[str, object]:
+    return {
+        "reference": str(reference),
+        "digest": str(pushed.digest),
+        "manifest": str(pushed.manifest),
+        "layer": {"digest": str(pushed.layer.digest), "size": pushed.layer.size},
+        "size": pushed.size,
+        "data": pushed.data,
+        "sent": pushed.sent,
+    }

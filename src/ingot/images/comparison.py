@@ -1,0 +1,45 @@
+"""Whether a disk of this machine is the disk of an image."""
+
+from collections.abc import Callable
+
+from ingot.images.container_disk import ContainerDisk
+from ingot.images.content import Content, read
+from ingot.images.disk import open_disk
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2.layout import Layout
+from ingot.images.qcow2.writer import Qcow2Image, nonzero
+from ingot.images.repush import same_file
+
+Progress = Callable[[int, int], None]
+_UNIT = 4 << 20
+
+
+def first_difference(local: Content, disk: ContainerDisk, progress: Progress) -> int | None:
+    """The first byte in which a local disk differs from that of an image; None where they are the same.
+
+    A disk that Ingot pushed is compared by digests, and nothing is fetched but its table; others are read. Raises
+    ImageFault.
+    """
+    if disk.pieces is None:
+        message = "its layer can only be read from the front: pull it, and compare the disks with `qemu-img compare`"
+        raise ImageFault(disk.blob.subject, "NoChunks", message)
+    if same_file(Qcow2Image(local, Layout(local.size, nonzero(local))), disk.pieces, progress):
+        return None
+    return _search(local, open_disk(disk.content(), subject=disk.blob.subject), progress)
+
+
+def _search(local: Content, other: Content, progress: Progress) -> int | None:
+    size = min(local.size, other.size)
+    for start in range(0, size, _UNIT):
+        length = min(_UNIT, size - start)
+        if _is_hole(local, start, length) and _is_hole(other, start, length):
+            continue
+        one, two = read(local, start, length), read(other, start, length)
+        if one != two:
+            return start + next(at for at in range(length) if one[at] != two[at])
+        progress(start + length, size)
+    return None if local.size == other.size else size
+
+
+def _is_hole(content: Content, start: int, length: int) -> bool:
+    return not any(extent.data for extent in content.extents(start, start + length))

@@ -1,0 +1,100 @@
+"""What an image is: platforms, labels, layers, the disk in it, and how much of that is on this machine."""
+
+from dataclasses import dataclass
+
+from ingot.images.cache import Cache
+from ingot.images.container_disk import ContainerDisk, open_container_disk
+from ingot.images.content import read
+from ingot.images.disk import open_disk
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2.header import HEAD as QCOW2_HEAD
+from ingot.images.qcow2.header import BadHeader, Header
+from ingot.images.registry.client import Image, Registry
+from ingot.images.registry.manifest import Descriptor, Index
+from ingot.images.sniff import HEAD, sniff
+from ingot.images.zstd_chunked.pieces import Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFigures:
+    """Chunks of the file with the disk: how many, those of them that differ from each other, their bytes as they are
+    moved. `here` and `here_bytes` are what this machine's cache has of them."""
+
+    count: int
+    distinct: int
+    compressed: int
+    here: int
+    here_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFigures:
+    """The disk: in the file `name` of `file_size` bytes and a `format`; `how` it is read, chunked or stream. `data` are
+    its bytes that are not holes. What cannot be known without reading all of the layer is None."""
+
+    name: str
+    format: str
+    how: str
+    file_size: int
+    size: int | None
+    data: int | None
+    chunks: ChunkFigures | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    image: Image
+    platforms: list[str]
+    labels: dict[str, str]
+    layers: list[Descriptor]
+    disk: DiskFigures
+
+
+def inspect_image(registry: Registry, image: Image, cache: Cache | None) -> Inspection:
+    """Reads tables and headers only; of a layer without a table, the beginning. Raises ImageFault."""
+    config = registry.config(image)
+    if image.index is not None and isinstance(image.index.parsed, Index):
+        platforms = [str(each.platform) for each in image.index.parsed.manifests if each.platform]
+    else:
+        platforms = ["/".join(part for part in (config.os, config.architecture, config.variant) if part)]
+    disk = open_container_disk(registry, image)
+    figures = _streamed(disk) if disk.pieces is None else _chunked(disk, disk.pieces, cache)
+    return Inspection(image, platforms, config.labels, image.manifest.layers, figures)
+
+
+def _chunked(disk: ContainerDisk, pieces: Pieces, cache: Cache | None) -> DiskFigures:
+    file = disk.content()
+    kind = sniff(bytes(read(file, 0, min(HEAD, file.size))))
+    chunks = _count(pieces, cache)
+    if kind not in ("qcow2", "raw", "iso"):
+        return DiskFigures(disk.name, kind, disk.how, file.size, None, None, chunks)
+    content = open_disk(file, "qcow2" if kind == "qcow2" else "raw", subject=disk.blob.subject)
+    data = sum(extent.length for extent in content.extents(0, content.size) if extent.data)
+    return DiskFigures(disk.name, kind, disk.how, file.size, content.size, data, chunks)
+
+
+def _count(pieces: Pieces, cache: Cache | None) -> ChunkFigures:
+    chunks = list(pieces.chunks())
+    distinct = {chunk.digest: chunk.end - chunk.start for chunk in chunks}
+    here = [size for digest, size in distinct.items() if cache is not None and cache.has(digest)]
+    return ChunkFigures(len(chunks), len(distinct), sum(distinct.values()), len(here), sum(here))
+
+
+def _streamed(disk: ContainerDisk) -> DiskFigures:
+    with disk.stream() as stream:
+        head = stream.head(HEAD)
+        member = stream.member
+    if member is None:
+        raise ImageFault(disk.blob.subject, "NoDisk", "it has no regular file in disk/, as a container disk has")
+    kind = sniff(head)
+    size = member.size if kind in ("raw", "iso") else _virtual_size(disk, head) if kind == "qcow2" else None
+    return DiskFigures(member.name, kind, disk.how, member.size, size, None, None)
+
+
+def _virtual_size(disk: ContainerDisk, head: bytes) -> int:
+    try:
+        header = Header.parse(head[:QCOW2_HEAD])
+        header.check()
+    except BadHeader as error:
+        raise ImageFault(disk.blob.subject, "BadQcow2", f"its disk {error}") from None
+    return header.size

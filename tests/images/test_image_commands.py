@@ -1,0 +1,194 @@
+"""`ingot image push`, `inspect`, `verify` and `diff` on a real registry, as a user types them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from images.builder import Builder
+from images.servers.registry import DockerRegistry
+from ingot.cli.main import cli
+from ingot.images.cache import Cache
+from ingot.images.chunk import CHUNK_SIZE
+from ingot.images.container_disk import open_container_disk
+from ingot.images.content import read
+from ingot.images.disk import open_disk
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+
+SIZE = 4 << 20
+
+
+def run(*arguments: str | Path | Reference) -> Result:
+    return CliRunner().invoke(cli, ["image", *map(str, arguments)], catch_exceptions=False)
+
+
+def done(*arguments: str | Path | Reference) -> dict[str, Any]:
+    """What a command says as JSON."""
+    result = run(*arguments, "--output", "json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.raw"
+    path.write_bytes(os.urandom(8 * CHUNK_SIZE) + bytes(SIZE - 8 * CHUNK_SIZE))
+    return path
+
+
+@pytest.fixture
+def pushed(repository: Callable[[], Reference], disk: Path) -> Reference:
+    reference = repository()
+    done("push", disk, reference, "--label", "os=debian", "--level", "3")
+    return reference
+
+
+def test_push_says_what_it_did(repository: Callable[[], Reference], disk: Path) -> None:
+    reference = repository()
+    found = done("push", disk, reference)
+    assert (found["size"], found["data"]) == (SIZE, 8 * CHUNK_SIZE)
+    assert found["sent"] == found["layer"]["size"]
+    result = run("push", disk, reference)
+    assert "a disk of 4.0 MiB with 512.0 KiB of data; its layer was there already" in result.stdout
+    assert found["digest"] in result.stdout
+
+
+def test_a_label_must_have_a_value(repository: Callable[[], Reference], disk: Path) -> None:
+    result = run("push", disk, repository(), "--label", "os")
+    assert result.exit_code == 2
+    assert '"os" must be KEY=VALUE' in result.output
+
+
+def test_inspect(pushed: Reference, tmp_path: Path) -> None:
+    found = done("inspect", pushed, "--cache", tmp_path / "none")
+    assert found["labels"] == {"os": "debian"}
+    assert found["disk"]["format"] == "qcow2"
+    assert (found["disk"]["size"], found["disk"]["data"]) == (SIZE, 8 * CHUNK_SIZE)
+    assert (found["disk"]["name"], found["disk"]["read"]) == ("disk/disk.qcow2", "chunked")
+    # Header, reference counts, L1 and L2 come before the data.
+    assert found["disk"]["chunks"]["count"] == found["disk"]["fileSize"] // CHUNK_SIZE > 8
+    assert found["disk"]["chunks"]["here"] == 0
+    text = run("inspect", pushed).stdout
+    assert "512.0 KiB; 3.5 MiB are holes" in text
+    assert "os=debian" in text
+
+
+def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    content = open_container_disk(registry, registry.resolve(pushed)).content()
+    chunks = list(content.pieces.chunks())[-2:]
+    for chunk, data in zip(chunks, content.chunks.fetch(chunks), strict=True):
+        cache.put(chunk.digest, data)
+    found = done("inspect", pushed, "--cache", cache.directory)["disk"]["chunks"]
+    assert (found["here"], found["hereCompressed"]) == (2, sum(chunk.end - chunk.start for chunk in chunks))
+
+
+def test_inspect_and_verify_an_image_without_chunks(
+    repository: Callable[[], Reference], tmp_path: Path, disk: Path
+) -> None:
+    if lacking := Builder.why_not():
+        pytest.skip(lacking)
+    qcow2 = tmp_path / "disk.qcow2"
+    subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, qcow2], check=True)
+    builder = Builder(tmp_path)
+    builder.build("foreign", "FROM scratch\nADD a /a\nADD disk.qcow2 /disk/\n", {"disk.qcow2": qcow2, "a": b"a"})
+    reference = repository()
+    builder.push("foreign", reference)
+    found = done("inspect", reference)["disk"]
+    assert (found["format"], found["size"], found["read"]) == ("qcow2", SIZE, "stream")
+    assert found["chunks"] is None
+    assert "all as they should be" in run("verify", reference).stdout
+    assert "compare the disks with" in run("verify", reference, disk).output
+
+
+def test_verify_reads_every_chunk(pushed: Reference) -> None:
+    found = done("verify", pushed)
+    assert found["chunks"] == done("inspect", pushed)["disk"]["chunks"]["count"]
+    assert f"{pushed} is {found['digest']}" in run("verify", pushed).stdout
+
+
+@pytest.mark.parametrize("place", ["first chunk", "last chunk", "table", "footer"])
+def test_verify_finds_what_is_broken(
+    docker_registry: DockerRegistry, registry: Registry, pushed: Reference, place: str
+) -> None:
+    disk = open_container_disk(registry, registry.resolve(pushed))
+    assert disk.pieces is not None
+    chunks = list(disk.pieces.chunks())
+    where = {
+        "first chunk": chunks[0].start + 5,
+        "last chunk": chunks[-1].end - 5,
+        "table": disk.blob.size - 200,
+        "footer": disk.blob.size - 1,
+    }
+    path = next(docker_registry.storage.rglob(f"{disk.layer.digest.hex}/data"))
+    kept = path.read_bytes()
+    broken = bytearray(kept)
+    broken[where[place]] ^= 0x55
+    path.write_bytes(broken)
+    try:
+        result = run("verify", pushed)
+        assert result.exit_code == 1
+        assert str(disk.layer.digest) in result.output
+    finally:
+        path.write_bytes(kept)
+
+
+def test_verify_a_disk_of_this_machine(pushed: Reference, disk: Path, tmp_path: Path) -> None:
+    assert run("verify", pushed, disk).stdout == f"{disk} is {pushed}\n"
+    qcow2 = tmp_path / "disk.qcow2"
+    subprocess.run(["qemu-img", "convert", "-c", "-O", "qcow2", disk, qcow2], check=True)
+    assert run("verify", pushed, qcow2).exit_code == 0
+    data = bytearray(disk.read_bytes())
+    data[300_000] ^= 1
+    disk.write_bytes(data)
+    result = run("verify", pushed, disk)
+    assert result.exit_code == 1
+    assert f"it differs from the disk of {pushed} at byte 300000" in result.output
+    disk.write_bytes(data[: SIZE - 5])
+    data[300_000] ^= 1
+    disk.write_bytes(data[: SIZE - 5])
+    assert f"at byte {SIZE - 5}" in run("verify", pushed, disk).output
+
+
+def test_diff_counts_what_moves(pushed: Reference, disk: Path) -> None:
+    newer = pushed.tagged("v2")
+    data = bytearray(disk.read_bytes())
+    data[:10] = b"0123456789"
+    data[SIZE - 3 :] = b"new"
+    disk.write_bytes(data)
+    done("push", disk, newer)
+    found = done("diff", pushed, newer)
+    # Two clusters, and the tables of the qcow2, which has one more.
+    assert 2 <= found["changed"] <= 5
+    assert found["moved"] == found["compressed"] + found["table"] + found["metadata"]
+    assert CHUNK_SIZE < found["compressed"] < 2 * CHUNK_SIZE
+    assert "chunks" in run("diff", pushed, newer).stdout
+    assert run("diff", pushed, pushed).stdout == "The same image: nothing moves.\n"
+    done("push", disk, newer, "--label", "a=b")
+    assert done("diff", pushed.tagged("v2"), newer)["moved"] == 0
+
+
+def test_an_update_reads_as_the_new_disk(registry: Registry, pushed: Reference, disk: Path) -> None:
+    data = disk.read_bytes()[:-1] + b"!"
+    disk.write_bytes(data)
+    done("push", disk, pushed)
+    content = open_disk(open_container_disk(registry, registry.resolve(pushed)).content())
+    assert hashlib.sha256(read(content, 0, content.size)).digest() == hashlib.sha256(data).digest()
+
+
+def test_what_is_not_there(repository: Callable[[], Reference]) -> None:
+    for command in (["inspect"], ["verify"], ["diff", str(repository())]):
+        result = run(*command, repository())
+        assert result.exit_code == 1
+        assert result.output.startswith("Error: ")
+        assert result.output.count("\n") == 1
