@@ -57,6 +57,10 @@ class FileContent:
     def size(self) -> int:
         return self._size
 
+    def fileno(self) -> int:
+        """The open file, for those who hand it to another process."""
+        return self._descriptor
+
     def readinto(self, start: int, buffer: memoryview) -> None:
         while len(buffer):
             count = os.preadv(self._descriptor, [buffer], start)

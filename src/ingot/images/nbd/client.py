@@ -12,7 +12,7 @@ from ingot.images.nbd.address import Address
 from ingot.images.nbd.connection import Connection
 
 # Pauses before a lost connection is made again; the server may just be restarting.
-_PAUSES = (0.1, 0.5, 2.0, 5.0)
+PAUSES = (0.1, 0.5, 2.0, 5.0)
 
 Result = TypeVar("Result")
 
@@ -24,9 +24,10 @@ class NbdContent:
     An export whose size is another one after that is refused with ImageFault `Changed`.
     """
 
-    def __init__(self, address: Address, connections: int = 4) -> None:
-        """Connects. Raises ImageFault."""
+    def __init__(self, address: Address, connections: int = 4, pauses: tuple[float, ...] = PAUSES) -> None:
+        """Connects. A lost connection is made again after each of the `pauses` in seconds. Raises ImageFault."""
         self._address = address
+        self._pauses = pauses
         first = Connection(address)
         self._terms = first.terms
         self._most = connections if first.terms.flags & wire.CAN_MULTI_CONN else 1
@@ -84,7 +85,7 @@ class NbdContent:
 
     def _with(self, work: Callable[[Connection], Result]) -> Result:
         """Does it with a connection of its own, again where that is lost."""
-        for pause in (*_PAUSES, None):
+        for pause in (*self._pauses, None):
             try:
                 return self._once(work)
             except ImageFault as fault:

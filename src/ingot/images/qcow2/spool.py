@@ -17,6 +17,8 @@ class Spool:
 
     def __init__(self, path: Path, starts: "array[int]", ends: "array[int]", flags: int) -> None:
         self._path = path
+        # How many bytes are put aside.
+        self.total = sum(ends) - sum(starts)
         self.starts = starts
         self.ends = ends
         self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
@@ -31,21 +33,19 @@ class Spool:
         """One that an earlier process wrote. Raises OSError when it is gone."""
         return cls(path, starts, ends, 0)
 
-    @property
-    def total(self) -> int:
-        """How many bytes are put aside."""
-        return sum(self.ends) - sum(self.starts)
-
     def add(self, start: int, data: memoryview) -> None:
         """Puts bytes aside. Raises ImageFault when they come in too many pieces, and OSError."""
         self.keep(start, data)
+        end = start + len(data)
         if self.ends and start <= self.ends[-1]:
-            self.ends[-1] = max(self.ends[-1], start + len(data))
+            self.total += max(0, end - self.ends[-1])
+            self.ends[-1] = max(self.ends[-1], end)
             return
         if len(self.starts) == _MOST_RANGES:
             raise ImageFault(str(self._path), "TooFragmented", f"over {_MOST_RANGES} pieces would be put aside")
         self.starts.append(start)
-        self.ends.append(start + len(data))
+        self.ends.append(end)
+        self.total += len(data)
 
     def keep(self, start: int, data: memoryview) -> None:
         """Writes bytes that are not counted, for `kept`."""

@@ -26,20 +26,20 @@ def nonzero(content: Content, progress: Callable[[int, int], None] = lambda done
 
     `progress` is told how much of the disk is known, and how much there is. Raises ImageFault.
     """
-    buffer = memoryview(bytearray(_PIECE))
+    buffer = bytearray(_PIECE)
     last = -1
     for extent in content.extents(0, content.size):
         if extent.data:
             start = max(extent.start // CLUSTER, last + 1) * CLUSTER
             end = min(-(-extent.end // CLUSTER) * CLUSTER, content.size)
             for at in range(start, end, _PIECE):
-                piece = buffer[: min(_PIECE, end - at)]
-                content.readinto(at, piece)
-                for inside in range(0, len(piece), CLUSTER):
-                    cluster = piece[inside : inside + CLUSTER]
-                    if cluster != _ZEROS[: len(cluster)]:
+                length = min(_PIECE, end - at)
+                content.readinto(at, memoryview(buffer)[:length])
+                for inside in range(0, length, CLUSTER):
+                    # It compares in place, where slices would be copied.
+                    if not buffer.startswith(_ZEROS[: length - inside], inside):
                         yield (at + inside) // CLUSTER
-                progress(at + len(piece), content.size)
+                progress(at + length, content.size)
             last = max(last, (end - 1) // CLUSTER)
     progress(content.size, content.size)
 

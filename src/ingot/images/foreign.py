@@ -1,0 +1,174 @@
+"""Disks in images of other makers (vmdk, vdi, vhdx, vpc), decoded by QEMU in a process of its own, with limits."""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from ingot.host.parent import end_with
+from ingot.images.content import Extent, FileContent
+from ingot.images.fault import ImageFault
+from ingot.images.foreign_formats import check_foreign
+from ingot.images.nbd.address import Address
+from ingot.images.nbd.client import NbdContent
+
+PROGRAM = "qemu-nbd"
+# Until it serves; and for one read, which is a few MiB of a local file.
+_START_SECONDS = 20.0
+_READ_SECONDS = 60.0
+_END_SECONDS = 1.0
+_MEMORY = 4 << 30
+# CPU seconds: some for the start, and one for so many bytes of the disk.
+_CPU = 60
+_BYTES_PER_CPU = 10 << 20
+_CONNECTIONS = 4
+
+
+class ForeignDisk:
+    """The disk in a file, of a format that `check_foreign` knows; the file is closed with it. QEMU only reads it, and
+    knows no other. When QEMU dies, hangs, or takes too much, reads end with an ImageFault."""
+
+    def __init__(self, file: FileContent, format: str, subject: str, limit: int, program: str = PROGRAM) -> None:
+        """Raises ImageFault, also when the disk has more than `limit` bytes; `file` is then still open."""
+        check_foreign(file, format, subject)
+        self._subject = subject
+        self._file = file
+        self._directory = Path(tempfile.mkdtemp(prefix="ingot-"))
+        self._log = (self._directory / "log").open("w+b")
+        self._reads: dict[int, float] = {}
+        self._closing = False
+        try:
+            self._start(program, format)
+            self._disk = self._connect()
+            if self._disk.size > limit:
+                message = f"its disk has {self._disk.size} bytes; at most {limit} fit"
+                raise ImageFault(subject, "TooLarge", message)
+            self._allow(_CPU + self._disk.size // _BYTES_PER_CPU)
+        except BaseException:
+            self._end()
+            raise
+
+    @property
+    def size(self) -> int:
+        return self._disk.size
+
+    def readinto(self, start: int, buffer: memoryview) -> None:
+        with self._watched():
+            self._disk.readinto(start, buffer)
+
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
+        with self._watched():
+            found = list(self._disk.extents(start, end))
+        yield from found
+
+    def close(self) -> None:
+        self._disk.close()
+        self._end()
+        self._file.close()
+
+    def _start(self, program: str, format: str) -> None:
+        descriptor = self._file.fileno()
+        file = {"driver": "file", "filename": f"/proc/self/fd/{descriptor}"}
+        image = {"driver": format, "file": file, "read-only": True}
+        options = ("--read-only", "--persistent", f"--shared={_CONNECTIONS}", f"--socket={self._directory / 'nbd'}")
+        started = threading.Event()
+        failed: list[OSError] = []
+
+        def keep() -> None:
+            try:
+                self._process = subprocess.Popen(
+                    [program, *options, f"json:{json.dumps(image)}"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    pass_fds=(descriptor,),
+                    env={**os.environ, "LC_ALL": "C"},
+                    preexec_fn=partial(_restrict, os.getpid()),
+                )
+            except OSError as error:
+                failed.append(error)
+                return
+            finally:
+                started.set()
+            self._watch()
+
+        # The kernel kills it with the thread that started it, so that one must live as long.
+        self._keeper = threading.Thread(target=keep, name="qemu-nbd", daemon=True)
+        self._keeper.start()
+        started.wait()
+        if failed:
+            message = f"{program} cannot be run ({failed[0].strerror}): install Debian's package qemu-utils"
+            raise ImageFault(self._subject, "Missing", message)
+
+    def _allow(self, cpu: int) -> None:
+        """Lets the process use so many CPU seconds in all."""
+        with contextlib.suppress(ProcessLookupError):
+            _, most = resource.prlimit(self._process.pid, resource.RLIMIT_CPU)
+            resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (cpu, most))
+
+    def _watch(self) -> None:
+        """Waits for the end of the process, and brings it about when a read takes too long."""
+        while True:
+            try:
+                self._process.wait(timeout=1)
+                return
+            except subprocess.TimeoutExpired:
+                oldest = min(self._reads.copy().values(), default=time.monotonic())
+                if time.monotonic() - oldest > _READ_SECONDS:
+                    self._process.kill()
+
+    def _connect(self) -> NbdContent:
+        deadline = time.monotonic() + _START_SECONDS
+        while not (self._directory / "nbd").exists():
+            if self._process.poll() is not None:
+                raise self._ended()
+            if time.monotonic() > deadline:
+                raise ImageFault(self._subject, "BadImage", f"QEMU did not open it in {_START_SECONDS:g} s")
+            time.sleep(0.005)
+        with self._watched():
+            # It does not come back when it is gone.
+            return NbdContent(Address(socket=self._directory / "nbd"), _CONNECTIONS, pauses=())
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        key = threading.get_ident()
+        self._reads[key] = time.monotonic()
+        try:
+            yield
+        except ImageFault as fault:
+            # A connection that is lost is the first sign of its end.
+            self._keeper.join(_END_SECONDS if fault.retry else 0)
+            if self._process.poll() is not None:
+                raise self._ended() from None
+            raise ImageFault(self._subject, "BadImage", f"QEMU cannot read it: {fault.message}") from None
+        finally:
+            del self._reads[key]
+
+    def _ended(self) -> ImageFault:
+        self._log.seek(0)
+        said = self._log.read(4096).decode(errors="replace").strip().partition("\n")[0]
+        why = said or f"it ended with {self._process.returncode}"
+        return ImageFault(self._subject, "BadImage", f"QEMU cannot read it: {why}")
+
+    def _end(self) -> None:
+        if process := getattr(self, "_process", None):
+            process.kill()
+        self._keeper.join()
+        self._log.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _restrict(parent: int) -> None:
+    end_with(parent)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU, most))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
