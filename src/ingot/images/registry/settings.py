@@ -71,7 +71,8 @@ def _read(path: Path) -> _File:
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES)
-        return msgspec.convert(yaml.load(text, yaml.CSafeLoader) or {}, _File)
+        found = yaml.load(text, yaml.CSafeLoader)
+        return _File() if found is None else msgspec.convert(found, _File)
     except (OSError, yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
         raise ImageFault(
             str(path), "BadSettings", f"{error}; `ca`, `insecure` and `mirrors` are accepted, each once"

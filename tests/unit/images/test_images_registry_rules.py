@@ -1,0 +1,155 @@
+"""Addresses, redirects, waits, settings and proxies of the registry client."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingot.images.fault import ImageFault
+from ingot.images.registry.address import check_redirect, public, split
+from ingot.images.registry.pool import Origin, netloc
+from ingot.images.registry.proxy import proxy_for
+from ingot.images.registry.retry import Backoff, Busy
+from ingot.images.registry.settings import Settings
+from ingot.images.registry.transport import Request, Transport
+
+
+def test_addresses() -> None:
+    assert split("https://A.b/c?d=e#f", "x") == (Origin("https", "a.b", 443), "/c?d=e")
+    assert split("http://[::1]:5000", "x") == (Origin("http", "::1", 5000), "/")
+    assert netloc(Origin("http", "::1", 5000)) == "[::1]:5000"
+    assert netloc(Origin("https", "a.b", 443)) == "a.b"
+
+
+@given(st.text(max_size=60) | st.text("htps:/[]@.%1", max_size=40).map(lambda rest: f"http://{rest}"))
+def test_no_address_breaks_the_reader(text: str) -> None:
+    try:
+        origin, target = split(text, "x")
+    except ImageFault:
+        return
+    assert origin.scheme in ("http", "https")
+    assert target.startswith("/")
+
+
+@pytest.mark.parametrize(
+    "text", ["https://user:secret@a.b/c", "https://a.b/c?token=secret", "https://secret@a.b/c?secret#secret"]
+)
+def test_addresses_are_shown_without_secrets(text: str) -> None:
+    assert public(text) == "https://a.b/c"
+
+
+HTTPS, HTTP = Origin("https", "a.b", 443), Origin("http", "a.b", 80)
+
+
+@pytest.mark.parametrize(
+    ("came", "to", "plain", "allowed"),
+    [
+        (HTTPS, Origin("https", "cdn.c", 443), False, True),
+        (HTTPS, Origin("http", "cdn.c", 80), False, False),
+        (HTTPS, Origin("http", "cdn.c", 80), True, True),
+        (HTTP, Origin("http", "cdn.c", 80), False, True),
+        (HTTPS, Origin("https", "127.0.0.1", 443), False, False),
+        (HTTP, Origin("http", "localhost", 80), True, False),
+        (HTTP, Origin("http", "169.254.169.254", 80), False, False),
+        (HTTP, Origin("http", "::1", 80), False, False),
+        (HTTP, Origin("http", "0.0.0.0", 80), False, False),  # noqa: S104
+        (Origin("http", "127.0.0.1", 1), Origin("http", "localhost", 2), True, True),
+    ],
+)
+def test_where_a_server_may_send_us(came: Origin, to: Origin, plain: bool, allowed: bool) -> None:
+    if allowed:
+        check_redirect("x", came, to, plain)
+        return
+    with pytest.raises(ImageFault) as caught:
+        check_redirect("x", came, to, plain)
+    assert caught.value.reason == "BadRedirect"
+
+
+def test_plain_http_is_for_loopback_and_for_those_named() -> None:
+    transport = Transport(Settings(insecure=frozenset(("lab.example", "other.example:5000"))))
+    for host, port, allowed in (
+        ("127.0.0.1", 5000, True),
+        ("localhost", 80, True),
+        ("::1", 80, True),
+        ("lab.example", 443, True),
+        ("lab.example", 5000, True),
+        ("other.example", 5000, True),
+        ("other.example", 443, False),
+        ("quay.io", 443, False),
+    ):
+        assert transport.plain_allowed(Origin("https", host, port)) is allowed
+
+
+def test_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("ingot.images.registry.retry.time.sleep", waited.append)
+    settings = Settings(tries=5, backoff=1.0, longest_wait=6.0)
+    fault = ImageFault("x", "ConnectionLost", "lost", retry=True)
+    backoff = Backoff(settings)
+    for _ in range(4):
+        backoff.wait(fault)
+    with pytest.raises(ImageFault):
+        backoff.wait(fault)
+    assert all(most / 2 <= each <= most for each, most in zip(waited, (1, 2, 4, 6), strict=True))
+    backoff.progress()
+    backoff.wait(Busy("x", "busy", 5.0))
+    assert waited[-1] == 5.0
+    with pytest.raises(Busy):
+        backoff.wait(Busy("x", "busy", 7.0))
+    with pytest.raises(ImageFault):
+        Backoff(settings).wait(ImageFault("x", "WrongDigest", "wrong"))
+
+
+def test_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "named.json"))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    assert Settings.load() == Settings()
+    for name in ("docker/config.json", "containers/auth.json", "named.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "ingot").mkdir()
+    (tmp_path / "ingot/registries.yaml").write_text(
+        "ca: /etc/lab.pem\ninsecure: [lab:5000]\nmirrors: {docker.io: [mirror.example/hub]}\n"
+    )
+    found = Settings.load()
+    assert (found.ca, found.insecure) == (Path("/etc/lab.pem"), frozenset(("lab:5000",)))
+    assert found.mirrors == {"docker.io": ["mirror.example/hub"]}
+    assert [path.name for path in found.auth_files] == ["named.json", "auth.json", "config.json"]
+
+
+@pytest.mark.parametrize("text", ["[]", "ca: 5", "mirror: {}", "a: [", "insecure: x"])
+def test_settings_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "ingot").mkdir()
+    (tmp_path / "ingot/registries.yaml").write_text(text)
+    with pytest.raises(ImageFault) as caught:
+        Settings.load()
+    assert caught.value.reason == "BadSettings"
+
+
+def test_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:pass%40word@proxy.example:8080")
+    monkeypatch.setenv("http_proxy", "proxy.example")
+    monkeypatch.setenv("no_proxy", "localhost,.lan")
+    found = proxy_for("https", "quay.io", 443)
+    assert found
+    assert (found.host, found.port) == ("proxy.example", 8080)
+    assert found.headers == {"Proxy-Authorization": "Basic bWU6cGFzc0B3b3Jk"}
+    plain = proxy_for("http", "quay.io", 80)
+    assert plain
+    assert (plain.port, plain.headers) == (3128, {})
+    assert proxy_for("https", "localhost", 5000) is None
+    assert proxy_for("https", "registry.lan", 443) is None
+    monkeypatch.setenv("https_proxy", "socks5://proxy.example")
+    with pytest.raises(ImageFault) as caught:
+        proxy_for("https", "quay.io", 443)
+    assert caught.value.reason == "BadProxy"
+
+
+def test_requests_do_not_show_their_secrets() -> None:
+    request = Request("GET", "https://a.b/", "x", authorization="Bearer secret", body=b"secret")
+    assert "secret" not in repr(replace(request, method="PUT"))
