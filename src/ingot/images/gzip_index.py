@@ -21,7 +21,7 @@ from ingot.images.chunk import Chunk
 from ingot.images.codec.decompressor import PIECE, Decompressor
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
-from ingot.images.seal import seal, unseal
+from ingot.images.seal import seal_record, unseal_record
 from ingot.images.tar import Member
 
 SPAN = 1 << 20
@@ -137,7 +137,7 @@ class IndexBuilder:
         if self._size > self._start:
             self._close_span()
         table = _Table(str(self._digest), self._blob_size, self._size, self._codec, member, self._spans)
-        sealed = seal(_KIND, msgspec.msgpack.encode(table))
+        sealed = seal_record(_KIND, table)
         self._file.write(sealed)
         self._file.write(_END.pack(_END_MAGIC, self._written, len(sealed)))
         self._file.close()
@@ -172,11 +172,8 @@ class Index:
         magic, start, length = _END.unpack(end) if len(end) == _END.size else (b"", 0, 0)
         if magic != _END_MAGIC or start + length + _END.size != size or length > _MOST_TABLE:
             raise ImageFault(self.subject, "Damaged", "it does not end as it should: delete it, and it is made again")
-        sealed = os.pread(self._descriptor, length, start)
-        try:
-            return msgspec.msgpack.decode(unseal(_KIND, sealed, self.subject), type=_Table)
-        except msgspec.DecodeError as error:
-            raise ImageFault(self.subject, "Damaged", f"its table cannot be read ({error})") from None
+        self._points = start
+        return unseal_record(_KIND, os.pread(self._descriptor, length, start), _Table, self.subject)
 
     def _check(self, digest: Digest) -> None:
         table = self._table
@@ -185,9 +182,12 @@ class Index:
         starts = [span.start for span in table.spans] + [table.size]
         positions = [span.position for span in table.spans] + [table.blob_size]
         sizes = [after - before for before, after in itertools.pairwise(starts)]
-        good = starts[0] == 0 and all(0 < size <= 2 * _MOST_SPAN for size in sizes)
+        good = starts[0] == 0 <= positions[0] and all(0 < size <= 2 * _MOST_SPAN for size in sizes)
         if not good or positions != sorted(set(positions)):
             raise ImageFault(self.subject, "Damaged", "its spans do not follow each other")
+        member = table.member
+        if member and not 0 <= member.start <= member.start + member.size <= table.size:
+            raise ImageFault(self.subject, "Damaged", "its disk is not within the stream")
 
     @property
     def size(self) -> int:
@@ -220,8 +220,10 @@ class Index:
         return Chunk(span.digest, end - span.start, span.position, stop)
 
     def checkpoint(self, number: int) -> bytes:
-        """What the decompressor begins the span with. What is damaged is noticed when it is used."""
+        """What the decompressor begins the span with; it is checked when it is used. Raises ImageFault Damaged."""
         span = self._table.spans[number]
+        if not 0 <= span.point <= span.point + span.length <= self._points:
+            raise ImageFault(self.subject, "Damaged", f"the point of span {number} is not within the file")
         return os.pread(self._descriptor, span.length, span.point)
 
     def close(self) -> None:

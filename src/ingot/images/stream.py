@@ -15,7 +15,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.fetching import Fetched, fetch
 from ingot.images.gzip_index import IndexBuilder
 from ingot.images.relay import Relay
-from ingot.images.seal import seal, unseal
+from ingot.images.seal import seal_record, unseal_record
 from ingot.images.tar import Member
 from ingot.images.unpacking import Unpacking
 
@@ -202,7 +202,7 @@ class Stream:
 
         With gzip and with no compression there is one every few MiB; else only between frames.
         """
-        return None if self._cut is None else seal(_KIND, msgspec.msgpack.encode(self._cut))
+        return None if self._cut is None else seal_record(_KIND, self._cut)
 
     def close(self) -> None:
         # Both are asked before one is waited for: each may wait for the other.
@@ -240,10 +240,7 @@ def open_stream(
 
 
 def _opened(checkpoint: bytes, subject: str, size: int) -> _Cut:
-    try:
-        cut = msgspec.msgpack.decode(unseal(_KIND, checkpoint, subject), type=_Cut)
-    except msgspec.DecodeError as error:
-        raise ImageFault(subject, "Damaged", f"it cannot be read ({error})") from None
+    cut = unseal_record(_KIND, checkpoint, _Cut, subject)
     if cut.size != size:
         raise ImageFault(subject, "Damaged", f"it is of a blob of {cut.size} bytes, and this one has {size}")
     return cut

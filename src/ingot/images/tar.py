@@ -11,6 +11,7 @@ import msgspec
 
 from ingot.images import tar_header
 from ingot.images.fault import ImageFault
+from ingot.images.seal import decode_record
 from ingot.images.tar_header import BLOCK, BadTar, Extended, Header
 
 # A pax header holds the file's extended attributes, of which Linux takes 64 KiB each.
@@ -194,10 +195,7 @@ class TarReader:
     def from_state(cls, state: bytes, subject: str, limit: int = tar_header.MOST_BYTES) -> Self:
         """Goes on where the state was taken. Raises ImageFault Damaged."""
         reader = cls(subject, limit)
-        try:
-            reader._state = msgspec.msgpack.decode(state, type=_State)
-        except msgspec.DecodeError as error:
-            raise ImageFault(subject, "Damaged", f"the state of its tar is not right ({error})") from None
+        reader._state = decode_record(state, _State, f"state of the tar in {subject}")
         return reader
 
 

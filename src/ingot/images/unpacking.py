@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ingot.images.fault import ImageFault
+from ingot.images.seal import decode_record
 from ingot.images.tar import Member, TarReader
 from ingot.images.tar_header import BLOCK, is_header
 
@@ -82,10 +83,7 @@ class Unpacking:
 
     def resume(self, state: bytes) -> None:
         """Goes on where the state was taken. Raises ImageFault Damaged."""
-        try:
-            kept = msgspec.msgpack.decode(state, type=_State)
-        except msgspec.DecodeError as error:
-            raise ImageFault(self._subject, "Damaged", f"the state of its unpacking is not right ({error})") from None
+        kept = decode_record(state, _State, f"checkpoint of {self._subject}")
         self._decided = True
         self._position = kept.position
         self._tar = None if kept.tar is None else TarReader.from_state(kept.tar, self._subject, self._limit)

@@ -11,7 +11,7 @@ from ingot.images.codec.gzip_header import MOST_HEADER, BadHeader, header_length
 from ingot.images.codec.isal import BLOCK_FINISH, GZIP_BODY, HISTORY, InflateState, address, fingerprint, library
 from ingot.images.fault import ImageFault
 from ingot.images.ring import Ring
-from ingot.images.seal import seal, unseal
+from ingot.images.seal import seal_record, unseal_record
 
 _KIND = b"inggzip1"
 _WRONG = {
@@ -119,15 +119,11 @@ class Gzip:
         header = None if self._header is None else bytes(self._header)
         state = zstd.compress(bytes(frozen), 1)
         kept = _Kept(fingerprint(), self.position, header, self._members, self._padding, state)
-        return seal(_KIND, msgspec.msgpack.encode(kept))
+        return seal_record(_KIND, kept)
 
     def resume(self, checkpoint: bytes) -> None:
         subject = f"checkpoint of {self._subject}"
-        payload = unseal(_KIND, checkpoint, subject)
-        try:
-            kept = msgspec.msgpack.decode(payload, type=_Kept)
-        except msgspec.DecodeError as error:
-            raise ImageFault(subject, "Damaged", f"it cannot be read ({error})") from None
+        kept = unseal_record(_KIND, checkpoint, _Kept, subject)
         if kept.fingerprint != fingerprint():
             raise ImageFault(subject, "Damaged", "it was made with another build of ISA-L; start over")
         state = zstd.decompress(kept.state)
