@@ -17,65 +17,76 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_goes_on_where_it_was(path: Path) -> None:
-    Journal(path, "source", "raw").save(STATE)
-    assert Journal(path, "source", "raw").load() == STATE
+    Journal(path, "source", "raw", "place").save(STATE)
+    assert Journal(path, "source", "raw", "place").load() == STATE
 
 
-@pytest.mark.parametrize(("source", "wanted"), [("other", "raw"), ("source", "qcow2")])
-def test_another_import_begins_anew(path: Path, source: str, wanted: str) -> None:
-    Journal(path, "source", "raw").save(STATE)
-    assert Journal(path, source, wanted).load() is None
+@pytest.mark.parametrize(
+    ("source", "wanted", "place"),
+    [("other", "raw", "place"), ("source", "qcow2", "place"), ("source", "raw", "elsewhere")],
+)
+def test_another_import_begins_anew(path: Path, source: str, wanted: str, place: str) -> None:
+    Journal(path, "source", "raw", "place").save(STATE)
+    assert Journal(path, source, wanted, place).load() is None
 
 
 def test_a_source_without_identity_begins_anew(path: Path) -> None:
-    Journal(path, "", "raw").save(STATE)
-    assert Journal(path, "", "raw").load() is None
+    Journal(path, "", "raw", "place").save(STATE)
+    assert Journal(path, "", "raw", "place").load() is None
 
 
 def test_after_a_restart_only_what_was_synced_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = Journal(path, "source", "raw")
+    written = Journal(path, "source", "raw", "place")
     written.save(LATER)
-    monkeypatch.setattr(journals, "_boot", lambda: "another boot")
-    assert Journal(path, "source", "raw").load() is None
+    monkeypatch.setattr(journals, "boot_id", lambda: "another boot")
+    assert Journal(path, "source", "raw", "place").load() is None
     written.save_durable(STATE)
     written.save(LATER)
-    assert Journal(path, "source", "raw").load() == STATE
+    assert Journal(path, "source", "raw", "place").load() == STATE
 
 
 def test_what_counted_after_a_restart_still_does_after_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Journal(path, "source", "raw").save_durable(STATE)
-    monkeypatch.setattr(journals, "_boot", lambda: "second boot")
-    second = Journal(path, "source", "raw")
+    Journal(path, "source", "raw", "place").save_durable(STATE)
+    monkeypatch.setattr(journals, "boot_id", lambda: "second boot")
+    second = Journal(path, "source", "raw", "place")
     assert second.load() == STATE
     second.save(LATER)
-    monkeypatch.setattr(journals, "_boot", lambda: "third boot")
-    assert Journal(path, "source", "raw").load() == STATE
+    monkeypatch.setattr(journals, "boot_id", lambda: "third boot")
+    assert Journal(path, "source", "raw", "place").load() == STATE
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x00", b"nonsense", b"\xff" * 100])
 def test_a_damaged_journal_is_none(path: Path, damage: bytes) -> None:
-    Journal(path, "source", "raw").save(STATE)
+    Journal(path, "source", "raw", "place").save(STATE)
     path.write_bytes(damage)
-    assert Journal(path, "source", "raw").load() is None
+    assert Journal(path, "source", "raw", "place").load() is None
 
 
 def test_a_truncated_journal_is_none(path: Path) -> None:
-    Journal(path, "source", "raw").save(STATE)
+    Journal(path, "source", "raw", "place").save(STATE)
     whole = path.read_bytes()
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        assert Journal(path, "source", "raw").load() is None
+        assert Journal(path, "source", "raw", "place").load() is None
 
 
 def test_says_what_is_published(path: Path) -> None:
-    first = Journal(path, "source", "raw")
+    first = Journal(path, "source", "raw", "place")
     first.save(STATE)
     first.save_published(17, 4096)
-    second = Journal(path, "source", "raw")
+    second = Journal(path, "source", "raw", "place")
     assert second.load() == STATE
     assert second.published == (17, 4096)
 
 
+def test_what_is_published_is_so_wherever_its_bytes_are_now(path: Path) -> None:
+    first = Journal(path, "source", "raw", "place")
+    first.save_published(1, 4096)
+    second = Journal(path, "source", "raw", "elsewhere")
+    assert second.load() == State()
+    assert second.published == (1, 4096)
+
+
 def test_nobody_else_reads_it(path: Path) -> None:
-    Journal(path, "source", "raw").save(STATE)
+    Journal(path, "source", "raw", "place").save(STATE)
     assert path.stat().st_mode & 0o777 == 0o600

@@ -15,7 +15,7 @@ from ingot.images.pipeline.target import Target, write_sparse
 # More than there are CPUs: most of the time a thread waits for the network or for a lock of the kernel.
 WORKERS = 4
 # How often what is done is written down; and, for the loss of the machine, brought to the disk first.
-SAVE_SECONDS = 0.5
+SAVE_SECONDS = 0.25
 SYNC_SECONDS = 15.0
 
 

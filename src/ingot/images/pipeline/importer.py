@@ -19,6 +19,8 @@ from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import Target, is_device
 
 Progress = Callable[[int, int], None]
+# A checkpoint that does not fit what is there.
+_STALE = ("BadCheckpoint", "Damaged")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -85,12 +87,23 @@ class _Import:
         self._part = part
         self._options = options
         self._bounds = bounds
-        self._journal = Journal(part.journal_path, material.identity, f"{options.format}:{options.size}")
+        wanted = f"{options.format}:{options.size}"
+        self._journal = Journal(part.journal_path, material.identity, wanted, part.place)
 
     def run(self, progress: Progress) -> Imported:
         state = self._journal.load()
         if state is not None and (size := self._part.published(self._journal)):
             return Imported(size, 0, 0, 0, state.moved, self._material.identity)
+        if state is not None and self._part.begun:
+            try:
+                return self._attempt(state, progress)
+            except ImageFault as fault:
+                if fault.reason not in _STALE:
+                    raise
+        return self._attempt(None, progress)
+
+    def _attempt(self, state: State | None, progress: Progress) -> Imported:
+        """Goes on from the state; one that cannot be used after all is a fault in _STALE."""
         work, target = self._prepare(state)
         resumed = work.moved
         try:
@@ -98,7 +111,7 @@ class _Import:
             self._material.check()
             self._part.publish(size, target, self._journal)
         except ImageFault as fault:
-            if not fault.retry:
+            if not fault.retry and (state is None or fault.reason not in _STALE):
                 self._part.discard(self._journal)
             raise
         except OSError as error:

@@ -31,10 +31,12 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Record(msgspec.Struct):
-    """`source` and `wanted` are what the import is of and what it makes; both must be the same to go on."""
+    """`source` and `wanted` are what the import is of and what it makes, `place` where its bytes are; all must be the
+    same to go on."""
 
     source: str
     wanted: str
+    place: str
     boot: str
     latest: State
     durable: State | None = None
@@ -43,11 +45,12 @@ class _Record(msgspec.Struct):
 
 
 class Journal:
-    """The journal at `path`, for an import of `source` that makes `wanted`. One process at a time may use it."""
+    """The journal at `path`, for an import of `source` that makes `wanted` in `place`. One process at a time may use
+    it."""
 
-    def __init__(self, path: Path, source: str, wanted: str) -> None:
+    def __init__(self, path: Path, source: str, wanted: str, place: str) -> None:
         self.path = path
-        self._record = _Record(source, wanted, _boot(), State())
+        self._record = _Record(source, wanted, place, boot_id(), State())
 
     def load(self) -> State | None:
         """Where an earlier import of the same left off; None if there was none, or if it cannot be relied upon."""
@@ -61,7 +64,7 @@ class Journal:
         if not own.source or (found.source, found.wanted) != (own.source, own.wanted):
             return None
         state = found.latest if found.boot == own.boot else found.durable
-        if state is None:
+        if state is None or (found.place != own.place and not found.published[0]):
             return None
         own.latest, own.durable, own.published = state, found.durable, found.published
         return state
@@ -108,7 +111,7 @@ class Journal:
             sync_directory(self.path.parent)
 
 
-def _boot() -> str:
+def boot_id() -> str:
     """The id of this run of the machine; where it cannot be known, one that no other run shares."""
     try:
         return _BOOT_ID.read_text().strip()

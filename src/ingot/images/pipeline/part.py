@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ingot.host.files import sync_directory
 from ingot.images.fault import ImageFault
-from ingot.images.pipeline.journal import Journal
+from ingot.images.pipeline.journal import Journal, boot_id
 from ingot.images.pipeline.target import FileTarget, Target, empty_device
 
 
@@ -21,6 +21,14 @@ class Part(Protocol):
 
     @property
     def target(self) -> FileTarget: ...
+
+    @property
+    def place(self) -> str:
+        """Another one for another file or device."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether it was begun by `start_over`, of this import or of an earlier one."""
 
     @property
     def journal_path(self) -> Path: ...
@@ -68,11 +76,20 @@ class FilePart:
             self._check_free()
         self._descriptor = _locked(self._part, path)
         self.target = FileTarget(self._descriptor)
-        self._begun = self.journal_path.exists()
+        self._keep = self.journal_path.exists()
 
     @property
     def room(self) -> int | None:
         return None
+
+    @property
+    def place(self) -> str:
+        found = os.fstat(self._descriptor)
+        return f"file:{found.st_dev}:{found.st_ino}"
+
+    @property
+    def begun(self) -> bool:
+        return os.fstat(self._descriptor).st_size > 0
 
     def _check_free(self) -> None:
         if not self._replace and self._path.exists():
@@ -90,7 +107,9 @@ class FilePart:
         self._check_free()
         self.spool_path.unlink(missing_ok=True)
         os.ftruncate(self._descriptor, 0)
-        self._begun = True
+        # So that it is told from a new one, whatever is written: what is begun is not empty.
+        os.ftruncate(self._descriptor, 1)
+        self._keep = True
 
     def take_up(self, target: Target) -> None:
         self._check_free()
@@ -119,7 +138,7 @@ class FilePart:
         journal.remove()
 
     def close(self) -> None:
-        if not self._begun:
+        if not self._keep:
             self._part.unlink(missing_ok=True)
         self.target.close()
         os.close(self._descriptor)
@@ -155,6 +174,7 @@ class DevicePart:
         self._descriptor = _exclusive(path)
         number = os.fstat(self._descriptor).st_rdev
         name = f"device-{os.major(number)}-{os.minor(number)}"
+        self._kernel = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
         self.journal_path = state / f"{name}.ingot-journal"
         self.spool_path = state / f"{name}.ingot-spool"
         self._room = os.lseek(self._descriptor, 0, os.SEEK_END)
@@ -163,6 +183,17 @@ class DevicePart:
     @property
     def room(self) -> int | None:
         return self._room
+
+    @property
+    def place(self) -> str:
+        """The kernel counts the disks that it has seen since it started, so that none is taken for another."""
+        sequence = self._kernel / "diskseq"
+        count = sequence.read_text().strip() if sequence.exists() else ""
+        return f"device:{boot_id()}:{self.journal_path.name}:{count}:{self._room}"
+
+    @property
+    def begun(self) -> bool:
+        return True
 
     def published(self, journal: Journal) -> int:
         return 0 if self._replace else journal.published[1]

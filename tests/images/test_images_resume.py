@@ -1,0 +1,137 @@
+"""Imports that are killed, again and again, at any moment: the next one goes on, and the disk is right in the end."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from images.servers.limited import LimitedProxy
+from images.servers.registry import DockerRegistry
+from ingot.images.digest import Digest
+from ingot.images.disk import open_disk
+from ingot.images.push import PushOptions, push_disk
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
+
+SIZE = 36 << 20
+RATE = 24e6
+KILLS = 4
+# What may be lost by a kill: pieces that were under way, and what came since the journal was written last.
+LOST = 20 << 20
+GZIP = "application/vnd.oci.image.layer.v1.tar+gzip"
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Noise, which no compression makes smaller, with holes in it."""
+    path = tmp_path_factory.mktemp("resume") / "disk.raw"
+    with path.open("wb") as file:
+        for start in range(0, SIZE, 4 << 20):
+            file.seek(start + (start >> 3))
+            file.write(os.urandom(4 << 20))
+    return path
+
+
+@pytest.fixture(scope="module")
+def proxy(docker_registry: DockerRegistry) -> Iterator[LimitedProxy]:
+    with LimitedProxy(docker_registry.port, RATE) as limited:
+        yield limited
+
+
+def _gzip_layer(disk: Path) -> bytes:
+    image = disk.with_suffix(".qcow2")
+    subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, image], check=True)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.add(image, "disk/disk.qcow2")
+    return gzip.compress(buffer.getvalue(), 1)
+
+
+def _push_gzip(registry: Registry, disk: Path, reference: Reference) -> str:
+    layer = _gzip_layer(disk)
+    config = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}}).encode()
+    pushed = registry.push_blob(reference, [layer], media_type=GZIP, digest=Digest.of(layer))
+    made = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config))
+    registry.push_manifest(reference, encode(Manifest(config=made, layers=[pushed])), OCI_MANIFEST)
+    return f"{reference.repository}:{reference.tag}"
+
+
+def _push_own(registry: Registry, disk: Path, reference: Reference) -> str:
+    content = open_disk(disk)
+    push_disk(registry, content, reference, PushOptions())
+    content.close()
+    return f"{reference.repository}:{reference.tag}"
+
+
+def _push_raw(registry: Registry, disk: Path, reference: Reference) -> str:
+    content = disk.read_bytes()
+    pushed = registry.push_blob(reference, [content], media_type="application/octet-stream")
+    return f"/v2/{reference.repository}/blobs/{pushed.digest}"
+
+
+def _pull(source: str, target: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ingot", "image", "pull", source, str(target), "-o", "json", *options]
+    # Homes have settings and credentials.
+    environment = {**os.environ, "HOME": str(target.parent), "XDG_CONFIG_HOME": str(target.parent)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def _kill(process: subprocess.Popen[str], journal: Path, delay: float) -> bool:
+    """Kills the process a moment after it has written its journal anew; whether it was there to be killed."""
+    before = journal.stat().st_mtime_ns if journal.exists() else 0
+    while process.poll() is None and (not journal.exists() or journal.stat().st_mtime_ns == before):
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("push", "options"),
+    [(_push_gzip, ()), (_push_own, ("--format", "qcow2")), (_push_raw, ())],
+    ids=["gzip", "chunked to qcow2", "http"],
+)
+def test_goes_on_after_kills(
+    tmp_path: Path,
+    registry: Registry,
+    repository: Callable[[], Reference],
+    disk: Path,
+    proxy: LimitedProxy,
+    push: Callable[[Registry, Path, Reference], str],
+    options: tuple[str, ...],
+) -> None:
+    place = push(registry, disk, repository())
+    source = f"http://{proxy.host}{place}" if place.startswith("/") else f"{proxy.host}/{place}"
+    target, journal = tmp_path / "disk", tmp_path / ".disk.ingot-journal"
+    chance = random.Random(place)  # noqa: S311
+    before, kills = proxy.sent, 0
+    for _ in range(KILLS):
+        kills += _kill(_pull(source, target, *options), journal, chance.uniform(0, 0.15))
+        assert not target.exists()
+    process = _pull(source, target, *options)
+    said, wrong = process.communicate()
+    assert process.returncode == 0, wrong
+    assert kills == KILLS
+    told = json.loads(said)
+    assert told["resumedFrom"] > 0
+    assert proxy.sent - before < disk.stat().st_size + kills * LOST
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["disk"]
+    if options:
+        subprocess.run(["qemu-img", "check", "-q", target], check=True)
+        subprocess.run(["qemu-img", "compare", "-q", "-f", "raw", "-F", "qcow2", disk, target], check=True)
+    else:
+        assert target.read_bytes() == disk.read_bytes()
