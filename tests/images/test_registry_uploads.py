@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -128,10 +129,10 @@ class CuttingProxy:
         except OSError:
             pass
         for each in (server, client):
-            try:
+            with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
+            # With bytes unread, this is a reset: whoever is still sending learns of it at once.
+            each.close()
 
     def _down(self, server: socket.socket, client: socket.socket) -> None:
         try:

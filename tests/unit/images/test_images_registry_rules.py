@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingot.images.fault import ImageFault
-from ingot.images.registry.address import check_redirect, public, split
-from ingot.images.registry.pool import Origin, netloc
+from ingot.images.registry.address import Origin, check_redirect, netloc, public, split
 from ingot.images.registry.proxy import proxy_for
 from ingot.images.registry.retry import Backoff, Busy
 from ingot.images.registry.settings import Settings
@@ -134,7 +133,7 @@ def test_settings_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://me:pass%40word@proxy.example:8080")
     monkeypatch.setenv("http_proxy", "proxy.example")
-    monkeypatch.setenv("no_proxy", "localhost,.lan")
+    monkeypatch.setenv("no_proxy", ".lan")
     found = proxy_for("https", "quay.io", 443)
     assert found
     assert (found.host, found.port) == ("proxy.example", 8080)
@@ -142,7 +141,8 @@ def test_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = proxy_for("http", "quay.io", 80)
     assert plain
     assert (plain.port, plain.headers) == (3128, {})
-    assert proxy_for("https", "localhost", 5000) is None
+    for here in ("localhost", "127.0.0.1", "::1"):
+        assert proxy_for("https", here, 5000) is None
     assert proxy_for("https", "registry.lan", 443) is None
     monkeypatch.setenv("https_proxy", "socks5://proxy.example")
     with pytest.raises(ImageFault) as caught:

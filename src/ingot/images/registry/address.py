@@ -3,14 +3,27 @@
 import ipaddress
 import re
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ingot.images.fault import ImageFault
-from ingot.images.registry.pool import Origin
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8192
 _VISIBLE = re.compile("[!-~]+")
+
+
+class Origin(NamedTuple):
+    """Who answers: nothing that is meant for one may go to another."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+def netloc(origin: Origin) -> str:
+    host = f"[{origin.host}]" if ":" in origin.host else origin.host
+    return host if origin.port == _PORTS[origin.scheme] else f"{host}:{origin.port}"
 
 
 def split(url: str, subject: str) -> tuple[Origin, str]:

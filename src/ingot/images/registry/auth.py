@@ -10,10 +10,9 @@ import msgspec
 
 from ingot.images.fault import ImageFault
 from ingot.images.registry import credentials
-from ingot.images.registry.address import public, split
+from ingot.images.registry.address import Origin, check_redirect, public, split
 from ingot.images.registry.challenge import Challenge, parse_challenges
 from ingot.images.registry.credentials import Credentials
-from ingot.images.registry.pool import Origin
 from ingot.images.registry.response import Response
 from ingot.images.registry.transport import Request, Transport
 
@@ -60,7 +59,6 @@ class Auth:
         self._transport = transport
         self._passes: dict[Scope, _Pass] = {}
         self._challenges: dict[tuple[str, Origin], Challenge] = {}
-        self._credentials: dict[tuple[str, str], Credentials | None] = {}
         self._lock = threading.Lock()
 
     def send(self, request: Request, scope: Scope, send: Callable[[Request], Response]) -> Response:
@@ -98,25 +96,22 @@ class Auth:
             return made.authorization
 
     def _obtain(self, challenge: Challenge, scope: Scope, origin: Origin, subject: str) -> _Pass:
-        found = self._find(scope)
+        # Read anew each time: what is in the files, or what a helper says, may be of short life itself.
+        found = credentials.find(self._transport.settings.auth_files, scope.registry, scope.repository)
         if challenge.scheme == "basic":
             if found is None:
                 raise ImageFault(subject, "Unauthorized", f"{scope.registry} wants a user and a password: log in first")
             return _Pass(found.basic, time.monotonic() + 3600)
         return self._token(challenge, scope, origin, found, subject)
 
-    def _find(self, scope: Scope) -> Credentials | None:
-        key = (scope.registry, scope.repository)
-        if key not in self._credentials:
-            self._credentials[key] = credentials.find(self._transport.settings.auth_files, *key)
-        return self._credentials[key]
-
     def _token(
         self, challenge: Challenge, scope: Scope, registry: Origin, found: Credentials | None, subject: str
     ) -> _Pass:
         realm = challenge.parameters.get("realm", "")
         origin, _ = split(realm, subject)
-        if origin.scheme == "http" and not (registry.scheme == "http" and self._transport.plain_allowed(origin)):
+        plain = self._transport.plain_allowed(origin)
+        check_redirect(subject, registry, origin, plain)
+        if origin.scheme == "http" and not plain:
             raise ImageFault(subject, "BadChallenge", f"its token server {origin.host} has no TLS, which is not safe")
         service = challenge.parameters.get("service", "")
         fields = [("service", service)] if service else []

@@ -7,9 +7,10 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 from ingot.images.fault import ImageFault
+from ingot.images.registry.address import Origin, netloc
 from ingot.images.registry.paced import PacedSocket, PacedTlsSocket
 from ingot.images.registry.proxy import proxy_for
 from ingot.images.registry.settings import Settings
@@ -17,14 +18,6 @@ from ingot.images.registry.settings import Settings
 # Many servers close a connection that was idle for a minute.
 _IDLE_SECONDS = 50.0
 _IDLE_MOST = 32
-
-
-class Origin(NamedTuple):
-    """Who answers: nothing that is meant for one may go to another."""
-
-    scheme: str
-    host: str
-    port: int
 
 
 class _Plain(http.client.HTTPConnection):
@@ -67,7 +60,7 @@ class Line:
 
 
 class Pool:
-    """Lends connections to any number of threads, each to one at a time."""
+    """Lends connections to any number of threads, each to one at a time. It does not outlive a fork."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises ImageFault when the given CA cannot be used."""
@@ -126,12 +119,6 @@ class Pool:
         if line.connection.sock is None:
             line.connection.connect()
             line.socket.pace(self._settings)
-
-
-def netloc(origin: Origin) -> str:
-    host = f"[{origin.host}]" if ":" in origin.host else origin.host
-    standard = {"http": 80, "https": 443}[origin.scheme]
-    return host if origin.port == standard else f"{host}:{origin.port}"
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from ingot.images.fault import ImageFault
+from ingot.images.registry.address import loopback
 
 _PORT = 3128
 
@@ -22,7 +23,7 @@ class Proxy:
 def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
     """Raises ImageFault for a proxy that cannot be used."""
     address = urllib.request.getproxies_environment().get(scheme)
-    if not address or urllib.request.proxy_bypass_environment(f"{host}:{port}"):  # type: ignore[attr-defined]
+    if not address or loopback(host) or urllib.request.proxy_bypass_environment(f"{host}:{port}"):  # type: ignore[attr-defined]
         return None
     try:
         parts = urlsplit(address if "//" in address else f"http://{address}")

@@ -9,8 +9,8 @@ from urllib.parse import urljoin
 
 from ingot.images.blob import Bytes
 from ingot.images.fault import ImageFault
-from ingot.images.registry.address import check_redirect, loopback, public, split
-from ingot.images.registry.pool import Line, Origin, Pool, netloc
+from ingot.images.registry.address import Origin, check_redirect, loopback, netloc, public, split
+from ingot.images.registry.pool import Line, Pool
 from ingot.images.registry.response import Response, lost
 from ingot.images.registry.retry import Backoff, Busy
 from ingot.images.registry.settings import Settings
