@@ -44,6 +44,12 @@ def _run(*command: str | Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
+def _foreign(disk: Path, form: str) -> bytes:
+    path = disk.with_name(f"image.{form}")
+    _run("qemu-img", "convert", "-O", form, disk, path)
+    return path.read_bytes()
+
+
 def _qcow2(disk: Path, *options: str) -> bytes:
     path = disk.with_name("image.qcow2")
     _run("qemu-img", "convert", "-O", "qcow2", *options, disk, path)
@@ -67,6 +73,8 @@ PACKINGS: dict[str, Callable[[Path], bytes]] = {
     "raw.xz": lambda disk: lzma.compress(disk.read_bytes(), preset=0),
     "qcow2.gz": lambda disk: gzip.compress(_qcow2(disk), 1),
     "compressed qcow2.gz": lambda disk: gzip.compress(_qcow2(disk, "-c"), 1),
+    "vmdk": lambda disk: _foreign(disk, "vmdk"),
+    "vdi in tar.gz": lambda disk: gzip.compress(_tar("disk/disk.vdi", _foreign(disk, "vdi")), 1),
     "raw in tar": lambda disk: _tar("disk/disk.img", disk.read_bytes()),
     "qcow2 in tar.gz": lambda disk: gzip.compress(_tar("./disk/disk.qcow2", _qcow2(disk)), 1),
 }
@@ -101,6 +109,8 @@ def test_every_packing_becomes_the_disk(
     imported = _import(source, tmp_path / "disk", format=form)
     assert imported.size == disk.stat().st_size
     assert imported.fetched > 0
+    # What QEMU has to decode must be there as a whole, and is said to have been.
+    assert (imported.spooled > 1 << 20) == packing.startswith("vdi")
     if form == "raw":
         assert (tmp_path / "disk").read_bytes() == disk.read_bytes()
         assert (tmp_path / "disk").stat().st_blocks * 512 < 3 << 20

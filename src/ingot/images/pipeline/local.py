@@ -4,18 +4,16 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from ingot.images.blob import Blob, FileBlob
-from ingot.images.codec.choice import sniff
-from ingot.images.disk import open_disk
+from ingot.images.blob import BlobContent, FileBlob
+from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.checked import check_blob
-from ingot.images.pipeline.material import Material, of_stream, wanted_digest
+from ingot.images.pipeline.material import PACKED, Material, of_stream, wanted_digest
 from ingot.images.pipeline.metered import Meter, MeteredContent
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.pipe import PipeBlob
 from ingot.images.pipeline.source import Source
-from ingot.images.tar_header import BLOCK, is_header
 
 
 def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
@@ -30,7 +28,7 @@ def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: Exi
                 raise ImageFault(str(path), "Changed", "it was changed while it was read: start again")
 
         blob = stack.enter_context(FileBlob(path))
-        if is_packed(blob):
+        if format_of(BlobContent(blob)) in PACKED:
             return of_stream(blob, identity, options, bounds, digest=digest, check=check)
         if digest is not None:
             # It can be read again, so that its disk need not be decoded in the order of the file.
@@ -47,12 +45,6 @@ def open_stdin(source: Source, options: ImportOptions, bounds: Bounds) -> Materi
     """What comes through standard input, which nobody can go on with later."""
     blob = PipeBlob(sys.stdin.fileno(), str(source))
     return of_stream(blob, "", options, bounds, digest=wanted_digest(options))
-
-
-def is_packed(blob: Blob) -> bool:
-    """Whether a ranged blob is compressed or an archive, and no disk by itself. Raises ImageFault."""
-    head = bytes(blob.read(0, min(BLOCK, blob.size)))
-    return sniff(head) != "none" or is_header(head)
 
 
 def _identity(path: Path) -> str:

@@ -15,6 +15,9 @@ from ingot.images.pipeline.source import Kind, Source
 from ingot.images.stream import Stream, open_stream
 
 RESUMABLE = "sha256"
+# What holds another file; and what is a disk that we decode ourselves, from any place on.
+PACKED = ("gzip", "zstd", "xz", "lz4", "tar")
+SEEKABLE = ("raw", "iso", "qcow2")
 # From a checkpoint of an earlier stream on, or from the start.
 Opener = Callable[[bytes | None], Stream]
 

@@ -10,15 +10,14 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import SAVE_SECONDS, SYNC_SECONDS
 from ingot.images.pipeline.journal import Journal, State
+from ingot.images.pipeline.material import PACKED
 from ingot.images.pipeline.sink import ForeignSink, Qcow2Sink, RawSink, Sink
 from ingot.images.pipeline.target import Target
 from ingot.images.pipeline.writer import Writer
 from ingot.images.sniff import HEAD, sniff
 from ingot.images.stream import Stream
 
-# What is a disk as it is; and what holds another file, of which one is enough.
 _RAW = ("raw", "iso")
-_PACKED = ("gzip", "zstd", "xz", "lz4", "tar")
 
 
 class _Checkpoint(msgspec.Struct, frozen=True, array_like=True):
@@ -91,7 +90,7 @@ class Pourer:
             return RawSink(subject, writer.put, bounds, state)
         if self._format == "qcow2":
             return Qcow2Sink(subject, writer.put, bounds, self._spool, state)
-        if self._format in _PACKED:
+        if self._format in PACKED:
             raise ImageFault(subject, "BadFormat", f"its disk is {self._format} once more: unpack it before")
         return ForeignSink(subject, writer.put, bounds, self._spool, self._format)
 

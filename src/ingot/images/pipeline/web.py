@@ -5,10 +5,9 @@ from contextlib import ExitStack
 from urllib.parse import unquote, urlsplit
 
 from ingot.images.blob import BlobContent
-from ingot.images.disk import open_disk
+from ingot.images.disk import format_of, open_disk
 from ingot.images.pipeline.bounds import Bounds
-from ingot.images.pipeline.local import is_packed
-from ingot.images.pipeline.material import Material, of_stream, wanted_digest
+from ingot.images.pipeline.material import SEEKABLE, Material, of_stream, wanted_digest
 from ingot.images.pipeline.metered import Meter, MeteredBlob
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Source
@@ -18,15 +17,15 @@ from ingot.images.url import open_url
 
 
 def open_web(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
-    """In any order and over several connections where the server has ranges, and the disk is not packed, and there is
-    no digest of the whole to be checked; else from front to back. Raises ImageFault."""
+    """In any order and over several connections where the server has ranges, and we can decode the disk that way, and
+    there is no digest of the whole to be checked; else from front to back. Raises ImageFault."""
     transport = Transport(options.settings or Settings.load())
     stack.callback(transport.close)
     url, authorization = _credentials(source.place)
     blob = open_url(transport, url, options.authorization or authorization)
     identity = f"{source}:{blob.size}:{blob.validator}" if blob.validator else ""
     digest = wanted_digest(options)
-    if digest is not None or not blob.ranged or is_packed(blob):
+    if digest is not None or not blob.ranged or format_of(BlobContent(blob)) not in SEEKABLE:
         return of_stream(blob, identity, options, bounds, digest=digest)
     meter = Meter(options.rate)
     content = open_disk(BlobContent(MeteredBlob(blob, meter)), subject=str(source), limit=bounds.most)
