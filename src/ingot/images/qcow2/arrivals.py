@@ -1,5 +1,6 @@
 """The tables of a qcow2 that arrives from front to back, as they come; all of them are put aside in a spool."""
 
+from array import array
 from collections.abc import Iterator
 
 from ingot.images.fault import ImageFault
@@ -20,7 +21,7 @@ class Arrivals:
         self._l1_length = 8 * header.l1_needed
         size = header.cluster_size
         self._l1_stop = -(-(header.l1_offset + self._l1_length) // size) * size
-        self._offsets: list[int] | None = None
+        self._offsets: array[int] | None = None
         self._places: frozenset[int] = frozenset()
         self._order: list[tuple[int, int]] = []
         self._next = 0

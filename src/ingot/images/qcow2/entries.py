@@ -32,6 +32,10 @@ class Run(NamedTuple):
     host: int
     stored: int
 
+    def after(self, count: int) -> "Run":
+        """The same plain run without its first bytes."""
+        return Run(self.start + count, self.length - count, self.kind, self.host + count, self.stored - count)
+
 
 def unpack(data: bytes | bytearray | memoryview) -> "array[int]":
     """Big-endian numbers of 8 bytes, as all tables have them."""
@@ -55,10 +59,10 @@ class Decoder:
         self._packed_offset = (1 << self._size_shift) - 1
         self._sectors = (1 << bits - 8) - 1
 
-    def l2_offsets(self, l1: Sequence[int]) -> list[int]:
+    def l2_offsets(self, l1: Sequence[int]) -> "array[int]":
         """Where the L2 tables are, 0 for none. Raises ImageFault for tables that overlap each other, the header or the
         L1, or that are not wholly in the file."""
-        offsets = [entry & _OFFSET for entry in l1]
+        offsets = array("Q", (entry & _OFFSET for entry in l1))
         seen = set()
         size = self._header.cluster_size
         for offset in offsets:

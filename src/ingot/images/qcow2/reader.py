@@ -9,6 +9,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.qcow2.clusters import Unpacker
 from ingot.images.qcow2.entries import Kind, Run
 from ingot.images.qcow2.header import MOST_BYTES, Header
+from ingot.images.qcow2.kept import Kept
 from ingot.images.qcow2.tables import Tables
 
 # Compressed clusters that lie together are read together, up to this much, which fits a processor's cache.
@@ -33,6 +34,7 @@ class Qcow2:
         self._subject = subject
         self._tables = Tables(content, subject, limit)
         self._unpacker = Unpacker(subject, self.header)
+        self._kept = Kept(self.header.cluster_size)
         self._own = threading.local()
 
     @property
@@ -49,14 +51,15 @@ class Qcow2:
             raise ImageFault(self._subject, "Truncated", message)
         packed = []
         for run in self._tables.runs(start, start + len(buffer)):
-            if run.kind is Kind.COMPRESSED:
-                packed.append(run)
-                continue
             part = buffer[run.start - start : run.start - start + run.length]
-            if run.kind is Kind.PLAIN:
-                self._read_plain(run.host, part)
-            else:
+            if run.kind is Kind.ZERO:
                 _clear(part)
+            elif run.kind is Kind.PLAIN:
+                self._read_plain(run.host, part)
+            elif run.length < self.header.cluster_size and (cluster := self._kept.get(run.host)):
+                _copy(cluster, run, part)
+            else:
+                packed.append(run)
         for together in _neighbours(packed):
             self._read_packed(together, start, buffer)
 
@@ -86,26 +89,24 @@ class Qcow2:
 
     def _read_packed(self, runs: list[Run], start: int, buffer: memoryview) -> None:
         first, end = runs[0].host, max(run.host + run.stored for run in runs)
-        scratch = self._scratch("packed", end - first)
+        scratch = self._scratch(end - first)
         self._read_plain(first, scratch)
-        size = self.header.cluster_size
         for run in runs:
             source = scratch[run.host - first : run.host - first + run.stored]
             part = buffer[run.start - start : run.start - start + run.length]
-            if run.length == size:
+            if run.length == self.header.cluster_size:
                 self._unpacker.unpack(source, part)
                 continue
-            whole = self._scratch("cluster", size)
-            self._unpacker.unpack(source, whole)
-            inside = run.start % size
-            part[:] = whole[inside : inside + run.length]
+            cluster = bytearray(self.header.cluster_size)
+            self._unpacker.unpack(source, memoryview(cluster))
+            self._kept.put(run.host, cluster)
+            _copy(cluster, run, part)
 
-    def _scratch(self, name: str, size: int) -> memoryview:
-        """Memory of this thread, for the next call only."""
-        kept: bytearray | None = getattr(self._own, name, None)
+    def _scratch(self, size: int) -> memoryview:
+        """Memory of this thread, until its next call."""
+        kept: bytearray | None = getattr(self._own, "scratch", None)
         if kept is None or len(kept) < size:
-            kept = bytearray(max(size, _MOST_READ))
-            setattr(self._own, name, kept)
+            kept = self._own.scratch = bytearray(max(size, _MOST_READ))
         return memoryview(kept)[:size]
 
 
@@ -122,6 +123,12 @@ def _neighbours(runs: list[Run]) -> Iterable[list[Run]]:
         group.append(run)
     if group:
         yield group
+
+
+def _copy(cluster: bytearray, run: Run, part: memoryview) -> None:
+    """Fills what a run wants of an unpacked cluster."""
+    inside = run.start % len(cluster)
+    part[:] = memoryview(cluster)[inside : inside + run.length]
 
 
 def _clear(part: memoryview) -> None:

@@ -1,15 +1,12 @@
 """The disk in a qcow2 that arrives from front to back, as in a compressed layer."""
 
-import zlib
-from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
 from ingot.images.fault import ImageFault
 from ingot.images.qcow2.arrivals import Arrivals
+from ingot.images.qcow2.checkpoint import Checkpoint, bad_checkpoint
 from ingot.images.qcow2.clusters import Unpacker
 from ingot.images.qcow2.entries import SECTOR, Kind, Run
 from ingot.images.qcow2.forecast import Forecast, gaps
@@ -25,18 +22,6 @@ _LONGEST = 4 << 20
 # Runs take about 200 bytes each. Tables that would make more of them known at once are left for the end.
 _MOST_EXPECTED = 1 << 19
 _ENDLESS = 1 << 62
-_VERSION = 1
-
-
-class _State(msgspec.Struct, array_like=True):
-    """What `resume` needs besides the spool."""
-
-    version: int
-    position: int
-    done: int
-    base: int
-    ranges: bytes
-    deferred: list[int]
 
 
 class Qcow2Stream:
@@ -91,14 +76,9 @@ class Qcow2Stream:
         length: int = _ENDLESS,
     ) -> Self:
         """Goes on where `state` was taken. Raises ImageFault BadCheckpoint when it does not fit: begin again."""
+        told = Checkpoint.decode(state, subject)
         made = cls.__new__(cls)
-        try:
-            told = msgspec.msgpack.decode(state, type=_State)
-            ranges = array("Q", zlib.decompress(told.ranges))
-            half = len(ranges) // 2
-            made._begin(write, Spool.reopen(spool, ranges[:half], ranges[half:]), subject, limit, length)
-        except (msgspec.DecodeError, zlib.error, ValueError, OSError) as error:
-            raise _bad_checkpoint(subject, str(error)) from None
+        made._begin(write, told.spool(spool, subject), subject, limit, length)
         made._restore(told)
         return made
 
@@ -147,9 +127,7 @@ class Qcow2Stream:
     def state(self) -> bytes:
         """What `resume` needs. It counts after a failure of power only if `sync` is called then."""
         self._spool.keep(self._base, self._bytes(self._base, self.position))
-        ranges = zlib.compress((self._spool.starts + self._spool.ends).tobytes(), 1)
-        state = _State(_VERSION, self.position, self._done, self._base, ranges, sorted(self._deferred))
-        return msgspec.msgpack.encode(state)
+        return Checkpoint.of(self.position, self._done, self._base, self._spool, self._deferred).encode()
 
     def sync(self) -> None:
         """Returns when the spool is on disk."""
@@ -159,9 +137,9 @@ class Qcow2Stream:
         """Closes the spool; its file stays."""
         self._spool.close()
 
-    def _restore(self, told: _State) -> None:
-        if told.version != _VERSION or not 0 <= told.base <= told.done <= told.position < told.done + _WINDOW:
-            raise _bad_checkpoint(self._subject, "it is of another version")
+    def _restore(self, told: Checkpoint) -> None:
+        if told.position - told.done >= _WINDOW or told.position - told.base > len(self._buffer):
+            raise bad_checkpoint(self._subject, "it was written by another version")
         self.position, self._done, self._base = told.position, told.done, told.base
         self._deferred = set(told.deferred)
         kept = self._spool.kept(told.base, told.position - told.base)
@@ -222,7 +200,7 @@ class Qcow2Stream:
                 if run.host >= max(border, self._base):
                     self._forecast.add(run)
             elif (late := max(border, self._done) - run.host) < run.length:
-                self._forecast.add(run if late <= 0 else _rest(run, late))
+                self._forecast.add(run if late <= 0 else run.after(late))
 
     def _place(self, start: int, stop: int) -> None:
         wanted = [(run.host, self._deliver(run, start, stop)) for run in self._forecast.take(stop)]
@@ -276,11 +254,3 @@ class Qcow2Stream:
             message = f"two of its tables want its bytes from {start} on, and the first has them: it is damaged"
             raise ImageFault(self._subject, "Overlapping", message)
         return self._spool.kept(start, length)
-
-
-def _rest(run: Run, late: int) -> Run:
-    return Run(run.start + late, run.length - late, run.kind, run.host + late, run.stored - late)
-
-
-def _bad_checkpoint(subject: str, why: str) -> ImageFault:
-    return ImageFault(subject, "BadCheckpoint", f"the import cannot go on where it was ({why}): it begins again", True)
