@@ -18,11 +18,21 @@ _LEAST = 512
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The bytes before `end` of a blob, and the state of the hash of all that is before `end`."""
+    """The bytes of a blob from `start` on, and the state of the hash of all that is before `start`."""
 
     data: memoryview
-    end: int
+    start: int
     hashed: bytes
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+    def hashed_until(self, position: int) -> bytes:
+        """The state of the hash of all that is before `position`, which is within these bytes."""
+        hashing = Sha256.from_state(self.hashed)
+        hashing.update(self.data[: position - self.start])
+        return hashing.state()
 
 
 def fetch(blob: Blob, digest: Digest | None, start: int, hashed: bytes | None, buffers: int) -> Iterator[Fetched]:
@@ -35,9 +45,10 @@ def fetch(blob: Blob, digest: Digest | None, start: int, hashed: bytes | None, b
     with blob.stream(start) as stream:
         position = start
         while count := _fill(stream, buffer := ring.next()):
+            before = hashing.state()
             hashing.update(buffer[:count])
+            yield Fetched(buffer[:count], position, before)
             position += count
-            yield Fetched(buffer[:count], position, hashing.state())
     if digest is not None and digest.raw != hashing.digest():
         raise wrong_digest(blob.subject, digest, f"sha256:{hashing.hexdigest()}")
 

@@ -25,8 +25,8 @@ _MOST_BESIDE = 4 << 30
 _CUT = 4 << 20
 _KIND = b"ingstre1"
 _FETCH_AHEAD = 4
-# Of decoded pieces one is being taken, one is being made, and one is held back in between.
-_DECODE_AHEAD = PIECES - 3
+# Of decoded pieces one is being taken and one is being made.
+_DECODE_AHEAD = PIECES - 2
 _NOTHING = memoryview(b"")
 
 
@@ -62,60 +62,63 @@ class _Decoding:
         self._index = index
         self._decoded = 0
         self._position = 0
+        self._last_cut = 0
         self._codec_name = ""
         self._codec: Decompressor | None = None
         self.unpacking = Unpacking(blob.subject, limit, layer)
 
     def resume(self, cut: _Cut) -> None:
         self._codec_name, self._decoded, self._position = cut.codec, cut.decoded, cut.position
+        self._last_cut = cut.fetched
         self._codec = decompressor(cut.codec, self._subject)
         self._codec.resume(cut.decompressed)
         self.unpacking.resume(cut.unpacked)
 
     def run(self, pieces: Iterator[Fetched]) -> Iterator[_Item]:
-        """The disk. One item is held back, so that a checkpoint comes with the last bytes before it.
+        """The disk. A checkpoint comes with the last bytes before it.
 
         There is an item for each decoded piece, if an empty one: buffers are used again by their number, and so must
         not be when all that follows is skipped.
         """
-        held, last = _NOTHING, 0
         for piece in pieces:
-            for data in self._decode(piece.data):
-                yield _Item(held, None)
-                held = data
-                self._position += len(data)
-            if piece.end - last >= _CUT:
-                yield _Item(held, self._cut(piece))
-                held, last = _NOTHING, piece.end
-        yield _Item(held, None)
+            codec = self._codec or self._begin(piece)
+            for output in codec.decompress(piece.data):
+                last = _NOTHING
+                for data in self._unpack(output, codec):
+                    if len(last):
+                        yield _Item(last, None)
+                    last = data
+                    self._position += len(data)
+                yield _Item(last, self._cut(piece, codec))
         yield from self._finish()
 
-    def _decode(self, data: memoryview) -> Iterator[memoryview]:
-        if self._codec is None:
-            self._codec_name = sniff(data)
-            self._codec = decompressor(self._codec_name, self._subject)
-            if self._index:
-                self._index.begin(self._codec_name, self._codec)
-        for output in self._codec.decompress(data):
-            self._decoded += len(output)
-            if self._decoded > self._limit + _MOST_BESIDE:
-                message = f"it is larger than {self._limit} bytes and {_MOST_BESIDE} more when decompressed"
-                raise ImageFault(self._subject, "TooLarge", message)
-            if self._index:
-                self._index.add(output, self._codec)
-            given = _NOTHING
-            for given in self.unpacking.feed(memoryview(output)):
-                yield given
-            if not len(given):
-                yield _NOTHING
+    def _begin(self, piece: Fetched) -> Decompressor:
+        self._codec_name = sniff(piece.data)
+        self._codec = decompressor(self._codec_name, self._subject)
+        if self._index:
+            self._index.begin(self._codec_name, self._codec)
+        return self._codec
 
-    def _cut(self, piece: Fetched) -> _Cut | None:
-        decompressed = self._codec.checkpoint() if self._codec else None
-        unpacked = self.unpacking.state()
+    def _unpack(self, output: bytes | memoryview, codec: Decompressor) -> Iterator[memoryview]:
+        self._decoded += len(output)
+        if self._decoded > self._limit + _MOST_BESIDE:
+            message = f"it is larger than {self._limit} bytes and {_MOST_BESIDE} more when decompressed"
+            raise ImageFault(self._subject, "TooLarge", message)
+        if self._index:
+            self._index.add(output, codec)
+        return self.unpacking.feed(memoryview(output))
+
+    def _cut(self, piece: Fetched, codec: Decompressor) -> _Cut | None:
+        """A checkpoint behind what was decoded, if one is due and possible."""
+        fetched = codec.position
+        if fetched - self._last_cut < _CUT:
+            return None
+        decompressed, unpacked = codec.checkpoint(), self.unpacking.state()
         if decompressed is None or unpacked is None:
             return None
-        name, decoded, position = self._codec_name, self._decoded, self._position
-        return _Cut(self._size, piece.end, piece.hashed, name, decompressed, unpacked, decoded, position)
+        self._last_cut = fetched
+        hashed, name = piece.hashed_until(fetched), self._codec_name
+        return _Cut(self._size, fetched, hashed, name, decompressed, unpacked, self._decoded, self._position)
 
     def _finish(self) -> Iterator[_Item]:
         if self._codec is None:
@@ -200,7 +203,7 @@ class Stream:
     def checkpoint(self) -> bytes | None:
         """What `open_stream` needs to go on behind the bytes that were given last; None where it cannot.
 
-        With gzip and with no compression there is one every few MiB; else only between frames.
+        With gzip and with no compression there is one every few MiB; else only between frames that are so far apart.
         """
         return None if self._cut is None else seal_record(_KIND, self._cut)
 

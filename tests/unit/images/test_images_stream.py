@@ -174,19 +174,20 @@ def test_a_stream_goes_on_from_each_of_its_checkpoints(
         assert fault(open_stream(source, digest=Digest.of(b""), resume=checkpoint)).reason == "WrongDigest"
 
 
-def test_frames_are_resumed_between_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["zstd", "xz", "lz4"])
+def test_frames_are_resumed_between_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingot.images.stream._CUT", 1)
-    frames = [zstd.compress(disk(100_000 + number)) for number in range(8)]
-    monkeypatch.setattr("ingot.images.fetching.PIECE", len(frames[0]) + len(frames[1]))
-    packed = b"".join(frames)
+    parts = [disk(100_000 + number) for number in range(8)]
+    packed = b"".join(map(PACKERS[name], parts))
+    digest = Digest.of(packed)
     with blob(tmp_path / "blob", packed) as source:
-        with open_stream(source) as stream:
+        with open_stream(source, digest=digest) as stream:
             taken = bytes(next(stream))
             while (checkpoint := stream.checkpoint()) is None:
                 taken += next(stream)
-        assert taken == disk(100_000) + disk(100_001)
-        again = rest(open_stream(source, resume=checkpoint))
-    assert taken + again == b"".join(disk(100_000 + number) for number in range(8))
+        assert taken == parts[0]
+        again = rest(open_stream(source, digest=digest, resume=checkpoint))
+    assert taken + again == b"".join(parts)
 
 
 def test_a_checkpoint_that_is_damaged_or_of_another_blob_is_refused(tmp_path: Path) -> None:

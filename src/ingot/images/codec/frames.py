@@ -16,7 +16,7 @@ ZSTD_WINDOW_LOG = 27
 # `xz -9` needs 65 MiB.
 XZ_MEMORY = 128 << 20
 # A frame gets little input at first, since what it does not use is copied, and then more and more.
-_FIRST_STEP = 4 << 10
+_FIRST_STEP = 16 << 10
 _MOST_STEP = 256 << 10
 _KIND = b"ingfram1"
 
