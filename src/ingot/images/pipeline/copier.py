@@ -6,6 +6,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 
 from ingot.images.content import Content
+from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.buffer import Buffer
 from ingot.images.pipeline.journal import Journal, State
@@ -54,11 +55,26 @@ class Copier:
             thread.start()
         try:
             self._follow(len(threads), journal, progress)
+        except ImageFault:
+            self._end(threads)
+            self._take_finished()
+            journal.save(self._state())
+            raise
         finally:
-            self._stop = True
-            for thread in threads:
-                thread.join()
+            self._end(threads)
         return self._content.size
+
+    def _end(self, threads: list[threading.Thread]) -> None:
+        self._stop = True
+        for thread in threads:
+            thread.join()
+
+    def _take_finished(self) -> None:
+        """What the threads had finished before they ended."""
+        while not self._finished.empty():
+            finished = self._finished.get()
+            if isinstance(finished, int):
+                self._mark(finished)
 
     def _work(self) -> None:
         buffer = Buffer(UNIT)
@@ -92,8 +108,7 @@ class Copier:
                 continue
             if isinstance(finished, BaseException):
                 raise finished
-            self._done[finished >> 3] |= 1 << (finished & 7)
-            self.moved += self._plan.sizes[finished]
+            self._mark(finished)
             progress(self.moved, self.total)
             now = time.monotonic()
             if now - synced >= SYNC_SECONDS:
@@ -104,6 +119,10 @@ class Copier:
             elif now - saved >= SAVE_SECONDS:
                 journal.save(self._state())
                 saved = time.monotonic()
+
+    def _mark(self, index: int) -> None:
+        self._done[index >> 3] |= 1 << (index & 7)
+        self.moved += self._plan.sizes[index]
 
     def _is_done(self, index: int) -> bool:
         return bool(self._done[index >> 3] >> (index & 7) & 1)

@@ -111,7 +111,7 @@ class _Import:
             self._material.check()
             self._part.publish(size, target, self._journal)
         except ImageFault as fault:
-            if not fault.retry and (state is None or fault.reason not in _STALE):
+            if self._useless(fault, state):
                 self._part.discard(self._journal)
             raise
         except OSError as error:
@@ -119,6 +119,12 @@ class _Import:
             raise self._disk_fault(error, work) from None
         fetched = self._material.meter.count
         return Imported(size, work.written, fetched, work.spooled, resumed, self._material.identity)
+
+    def _useless(self, fault: ImageFault, state: State | None) -> bool:
+        """Whether nobody will go on with what is written."""
+        if fault.reason in _STALE and state is not None:
+            return False
+        return not fault.retry or not self._material.identity or not self._journal.path.exists()
 
     def _prepare(self, state: State | None) -> tuple[_Work, Target]:
         """The work that is left, and what it writes to."""

@@ -25,10 +25,11 @@ def open_web(source: Source, options: ImportOptions, bounds: Bounds, stack: Exit
     blob = open_url(transport, url, options.authorization or authorization)
     identity = f"{source}:{blob.size}:{blob.validator}" if blob.validator else ""
     digest = wanted_digest(options)
-    if digest is not None or not blob.ranged or format_of(BlobContent(blob)) not in SEEKABLE:
-        return of_stream(blob, identity, options, bounds, digest=digest)
     meter = Meter(options.rate)
-    content = open_disk(BlobContent(MeteredBlob(blob, meter)), subject=str(source), limit=bounds.most)
+    file = BlobContent(MeteredBlob(blob, meter)) if digest is None and blob.ranged else None
+    if file is None or (format := format_of(file)) not in SEEKABLE:
+        return of_stream(blob, identity, options, bounds, digest=digest)
+    content = open_disk(file, format, subject=str(source), limit=bounds.most)
     stack.callback(content.close)
     return Material(str(source), identity, meter, content=content)
 
