@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import os
+import random
+import subprocess
+import tarfile
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+from images.servers.limited import LimitedProxy
+from images.servers.registry import DockerRegistry
 from ingot.images.blob import BlobContent
 from ingot.images.content import read
 from ingot.images.digest import Digest
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
-from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Descriptor, Manifest, encode
+from ingot.images.registry.manifest import DOCKER_MANIFEST, OCI_CONFIG, OCI_MANIFEST, Descriptor, Manifest, encode
 
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 
-def push(client: Registry, reference: Reference, data: bytes) -> tuple[Digest, Descriptor]:
+CONFIG = b'{"architecture":"amd64","os":"linux"}'
+
+
+def push(
+    client: Registry, reference: Reference, data: bytes, configuration: bytes = CONFIG
+) -> tuple[Digest, Descriptor]:
     """An image of one layer with these bytes."""
-    config = client.push_blob(reference, [b'{"architecture":"amd64","os":"linux"}'], media_type=OCI_CONFIG)
+    config = client.push_blob(reference, [configuration], media_type=OCI_CONFIG)
     layer = client.push_blob(reference, [data], media_type=LAYER)
     raw = encode(Manifest(config=config, layers=[layer]))
     return client.push_manifest(reference, raw, OCI_MANIFEST), layer
@@ -35,3 +51,50 @@ def test_what_is_pushed_comes_back(registry: Registry, repository: Callable[[], 
     assert bytes(blob.read(12345, 1 << 20)) == data[12345 : 12345 + (1 << 20)]
     assert read(BlobContent(blob), len(data) - 5, 5) == data[-5:]
     assert registry.read(reference, layer, len(data)) == data
+
+
+def test_many_threads_read_at_once(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference, data = repository(), os.urandom(4 << 20)
+    _, layer = push(registry, reference, data)
+    blob = registry.blob(reference, layer)
+    chance = random.Random(4)  # noqa: S311
+    places = [(chance.randrange(len(data) - 70_000), chance.randrange(1, 70_000)) for _ in range(200)]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda place: bytes(blob.read(*place)), places))
+    assert found == [data[start : start + length] for start, length in places]
+
+
+def test_images_of_docker_by_skopeo(registry: Registry, repository: Callable[[], Reference], tmp_path: Path) -> None:
+    """skopeo makes Docker's own manifests of ours, and takes both."""
+    ours, theirs = repository(), repository()
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("disk/disk.img"))
+    digest = hashlib.sha256(data.getvalue()).hexdigest()
+    config = {"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]}}
+    push(registry, ours, data.getvalue(), json.dumps(config).encode())
+    skopeo = ["skopeo", "copy", "--quiet", "--src-tls-verify=false", "--dest-tls-verify=false"]
+    subprocess.run([*skopeo, "--format", "v2s2", f"docker://{ours}", f"docker://{theirs}"], check=True)
+    image = registry.resolve(theirs)
+    assert image.manifest.media_type == DOCKER_MANIFEST
+    assert registry.config(image).architecture == "amd64"
+    subprocess.run([*skopeo, f"docker://{theirs}", f"dir:{tmp_path / 'copy'}"], check=True)
+
+
+def test_the_limited_proxy_limits(
+    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference]
+) -> None:
+    reference, data = repository(), os.urandom(1 << 20)
+    _, layer = push(registry, reference, data)
+    with LimitedProxy(docker_registry.port, rate=2_000_000, delay=0.05) as proxy:
+        through = Reference.parse(f"{proxy.host}/{reference.repository}")
+        blob = registry.blob(through, layer)
+        blob.read(0, 1)
+        before, moved = time.monotonic(), proxy.sent
+        blob.read(0, 1)
+        assert time.monotonic() - before >= 0.05
+        before = time.monotonic()
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda part: blob.read(part << 18, 1 << 18), range(4)))
+        assert time.monotonic() - before >= 0.5
+        assert len(data) < proxy.sent - moved < len(data) + 20_000

@@ -7,6 +7,8 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -165,13 +167,24 @@ def test_retry_after_is_heeded(transport: Transport) -> None:
     assert times[1] - times[0] >= 1
 
 
-def test_a_server_that_wants_to_be_left_alone_for_long(settings: Settings) -> None:
+@pytest.mark.parametrize("date", [False, True])
+def test_a_server_that_wants_to_be_left_alone_for_long(settings: Settings, date: bool) -> None:
     transport = Transport(replace(settings, longest_wait=5.0))
-    with FaultyServer(lambda asked, client: answer(client, 429, retry_after=3600)) as server:
-        with pytest.raises(ImageFault, match="3600 s") as caught:
+    after = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True) if date else "3600"
+    with FaultyServer(lambda asked, client: answer(client, 429, retry_after=after)) as server:
+        with pytest.raises(ImageFault, match=r"asks to wait for 3[56]\d\d s") as caught:
             open_url(transport, server.url)
         assert caught.value.retry
         assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("after", ["", "soon", "-5", "1e9", "9" * 500, "Thu, 99 Foo 2099 00:00:00 GMT"])
+def test_absurd_waits_are_not_waited_for(settings: Settings, after: str) -> None:
+    transport = Transport(replace(settings, longest_wait=5.0))
+    with FaultyServer(lambda asked, client: answer(client, 503, retry_after=after)) as server:
+        with pytest.raises(ImageFault) as caught:
+            open_url(transport, server.url)
+        assert caught.value.reason == "Busy"
 
 
 def test_a_refusal_is_final(transport: Transport) -> None:
@@ -183,6 +196,12 @@ def test_a_refusal_is_final(transport: Transport) -> None:
         assert "DENIED: not" in caught.value.message
         assert "\x1b" not in caught.value.message
         assert len(server.asked) == 1
+
+
+def test_a_host_that_is_not_known(settings: Settings) -> None:
+    with pytest.raises(ImageFault) as caught:
+        open_url(Transport(settings), "http://nobody.invalid/x")
+    assert caught.value.reason == "Unreachable"
 
 
 def test_nobody_listens(settings: Settings) -> None:

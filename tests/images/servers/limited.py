@@ -122,8 +122,8 @@ class LimitedProxy:
                 await asyncio.sleep(wait)
             if not data:
                 return
-            writer.write(data)
             self.sent += len(data)
+            writer.write(data)
             await writer.drain()
 
 

@@ -1,6 +1,7 @@
 """Answers of web servers, whose bodies are read into memory that is there already."""
 
 import http.client
+import socket
 import ssl
 from collections.abc import Callable
 from email.message import Message
@@ -105,6 +106,10 @@ def lost(subject: str, error: Exception) -> ImageFault:
         return ImageFault(subject, "TooSlow", "its server does not answer in time", retry=True)
     if isinstance(error, ConnectionRefusedError):
         return ImageFault(subject, "Unreachable", "nothing listens there", retry=True)
+    if isinstance(error, socket.gaierror):
+        # That a name is not known is an answer; other failures of the name service may pass.
+        known = error.errno not in (socket.EAI_NONAME, socket.EAI_NODATA)
+        return ImageFault(subject, "Unreachable", f"its host cannot be found: {error.strerror}", retry=known)
     if isinstance(error, OSError) and not isinstance(error, ConnectionError):
         return ImageFault(subject, "Unreachable", f"it cannot be reached: {error.strerror or error}", retry=True)
     return ImageFault(subject, "ConnectionLost", f"the connection was lost ({type(error).__name__})", retry=True)

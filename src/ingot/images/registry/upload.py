@@ -19,7 +19,13 @@ Progress = Callable[[int, int], None]
 def mount(repository: Repository, digest: Digest, source: str, subject: str) -> bool:
     """Whether the registry has taken the blob over from its other repository `source`. Raises ImageFault."""
     path = f"{repository.name}/blobs/uploads/?mount={quote(str(digest))}&from={quote(source, safe='')}"
-    response = repository.endpoint.send("POST", path, repository.scope("pull,push", source), subject, body=b"")
+    try:
+        response = repository.endpoint.send("POST", path, repository.scope("pull,push", source), subject, body=b"")
+    except ImageFault as fault:
+        # Whoever may push here need not be allowed to read there.
+        if fault.reason != "Unauthorized":
+            raise
+        return False
     if response.status == 201:
         response.discard()
         return True
