@@ -44,7 +44,8 @@ def pull(
     SOURCE is a reference in a registry, http(s)://…, nbd://…, nbd+unix://…, a file, or - for standard input. It may be
     compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd.
 
-    FILE appears whole or not at all. The same command goes on where an interrupted one was.
+    FILE appears whole or not at all. The same command goes on where an interrupted one was, unless SOURCE is NBD or
+    standard input, which nobody can tell from another one.
     """
     from ingot.cli.image.progress import progress
     from ingot.images.fault import ImageFault
@@ -78,6 +79,8 @@ def summary(imported: "Imported", target: Path) -> str:
     """One line for people."""
     from ingot.cli.image.progress import in_bytes
 
+    if imported.resumed_from and not imported.fetched:
+        return f"{target}: a disk of {in_bytes(imported.size)}; it was complete already"
     parts = [f"{in_bytes(imported.fetched)} fetched", f"{in_bytes(imported.written)} written"]
     if imported.resumed_from:
         parts.append(f"gone on from {in_bytes(imported.resumed_from)}")
