@@ -15,6 +15,7 @@ class Builder:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        directory.mkdir(exist_ok=True)
         storage = ["--root", directory / "root", "--runroot", directory / "run", "--storage-driver", "vfs"]
         self._command = ["buildah", *map(str, storage)]
 
