@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from images.servers.documents import Documents
-from images.servers.faulty import FaultyServer
+from images.servers.faulty import Asked, FaultyServer, answer
 from images.servers.registry import DockerRegistry
 from images.test_registry_client import push
 from ingot.images.digest import Digest
@@ -172,10 +173,10 @@ def test_absurd_manifests(
 
 
 def test_a_large_manifest_without_a_length(registry: Registry) -> None:
-    def handler(asked: object, client: object) -> None:
-        client.sendall(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")  # type: ignore[attr-defined]
+    def handler(asked: Asked, client: socket.socket) -> None:
+        client.sendall(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")
         while True:
-            client.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")  # type: ignore[attr-defined]
+            client.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
 
     with FaultyServer(handler) as endless, pytest.raises(ImageFault) as caught:
         registry.resolve(Reference.parse(f"{endless.host}/a/b"))
@@ -198,6 +199,33 @@ def test_the_mirror_is_asked_first_and_the_registry_when_it_fails(
             assert client.read(reference, layer, len(data)) == data
             documents.manifest(f"cached/{reference.repository}", "v1", image("mirrored"))
             assert client.resolve(reference).manifest.annotations == {"label": "mirrored"}
+
+
+def test_a_mirror_with_other_content_is_left(
+    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference], settings: Settings
+) -> None:
+    reference = repository()
+    digest, layer = push(registry, reference, b"0123456789")
+    documents = Documents({f"/v2/{reference.repository}/blobs/{layer.digest}": (200, b"9876543210", {})})
+    with FaultyServer(documents) as mirror:
+        documents.manifest(reference.repository, str(digest), image("another"))
+        with Registry(replace(settings, mirrors={docker_registry.host: [mirror.host]})) as client:
+            assert client.resolve(reference.at(digest)).digest == digest
+            assert client.read(reference, layer, 10) == b"0123456789"
+            assert client.referrers(reference, digest) == []
+        assert len(mirror.asked) >= 3
+
+
+def test_a_manifest_that_breaks_off_is_asked_for_again(registry: Registry) -> None:
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if "manifests" in asked.path and sum("manifests" in each.path for each in server.asked) < 3:
+            answer(client, 200, IMAGE[:50], content_length=len(IMAGE))
+            client.shutdown(socket.SHUT_RDWR)
+        else:
+            answer(client, 200, IMAGE)
+
+    with FaultyServer(handler) as server:
+        assert registry.resolve(Reference.parse(f"{server.host}/a/b")).digest == Digest.of(IMAGE)
 
 
 def test_a_mirror_that_breaks_within_a_stream_is_left(

@@ -1,5 +1,6 @@
 """The bytes of a blob behind HTTP in their order, over as many connections as it takes."""
 
+import contextlib
 from typing import Protocol, Self
 
 from ingot.images.fault import ImageFault
@@ -31,6 +32,8 @@ class Source(Protocol):
 
 
 class HttpStream:
+    """A ByteStream over HTTP."""
+
     def __init__(self, blob: Source, start: int) -> None:
         self._blob = blob
         self._position = self._counted = start
@@ -88,22 +91,23 @@ class HttpStream:
                 "the connection was lost, and its server has neither ranges nor a way to see whether it is unchanged",
                 retry=True,
             )
-        response = self._blob.open_whole()
+        self._response = response = self._blob.open_whole()
         scratch = memoryview(bytearray(min(_SKIP, place)))
         while place:
             count = response.readinto(scratch[: min(place, len(scratch))])
             if count == 0:
-                response.close()
                 raise broken(self._blob, self._position - place)
             place -= count
         return response
 
     def _end(self, response: Response) -> None:
-        """A body without a stated length must end where the blob does."""
-        if response.length is None and response.readinto(memoryview(bytearray(1))):
-            self.close()
-            raise ImageFault(self._blob.subject, "WrongLength", f"it goes on behind its {self._blob.size} bytes")
+        """A body without a stated length must end where the blob does. All is there: how it ends is no fault."""
+        more = 0
+        with contextlib.suppress(ImageFault):
+            more = response.readinto(memoryview(bytearray(1))) if response.length is None else 0
         self.close()
+        if more:
+            raise ImageFault(self._blob.subject, "WrongLength", f"it goes on behind its {self._blob.size} bytes")
 
     def close(self) -> None:
         if self._response:

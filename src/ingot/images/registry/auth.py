@@ -14,6 +14,7 @@ from ingot.images.registry.address import Origin, check_redirect, public, split
 from ingot.images.registry.challenge import Challenge, parse_challenges
 from ingot.images.registry.credentials import Credentials
 from ingot.images.registry.response import Response
+from ingot.images.registry.retry import persist
 from ingot.images.registry.transport import Request, Transport
 
 _MOST_BYTES = 1 << 18
@@ -117,15 +118,20 @@ class Auth:
         fields = [("service", service)] if service else []
         fields += [("scope", text) for text in scope.texts]
         before = time.monotonic()
-        response = self._transport.request(_token_request(realm, fields, found, subject))
-        if response.status != 200:
-            response.discard()
-            who = "these credentials" if found else "strangers"
-            raise ImageFault(
-                subject, "Unauthorized", f"{public(realm)} gives no token to {who} (it answers {response.status})"
-            )
-        token, seconds = _read(response.document(_MOST_BYTES), subject)
+        request = _token_request(realm, fields, found, subject)
+        body = persist(
+            self._transport.settings, lambda: self._ask(request, "these credentials" if found else "strangers")
+        )
+        token, seconds = _read(body, subject)
         return _Pass(f"Bearer {token}", before + max(seconds - _MARGIN, seconds / 2))
+
+    def _ask(self, request: Request, who: str) -> bytes:
+        response = self._transport.once(request)
+        if response.status == 200:
+            return response.document(_MOST_BYTES)
+        response.discard()
+        why = f"{public(request.url)} gives no token to {who} (it answers {response.status})"
+        raise ImageFault(request.subject, "Unauthorized", why)
 
 
 def _token_request(realm: str, fields: list[tuple[str, str]], found: Credentials | None, subject: str) -> Request:
@@ -141,7 +147,7 @@ def _token_request(realm: str, fields: list[tuple[str, str]], found: Credentials
 
 def _read(data: bytes, subject: str) -> tuple[str, float]:
     try:
-        answer = msgspec.json.decode(data, type=_Token)
+        answer = msgspec.json.decode(data, type=_Token, strict=False)
     except (msgspec.MsgspecError, RecursionError):
         raise ImageFault(subject, "BadToken", "its token server answers what is no token") from None
     token = answer.token or answer.access_token

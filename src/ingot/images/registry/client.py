@@ -1,5 +1,6 @@
 """Registries: images are found, read, pushed and deleted by their references."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -87,13 +88,7 @@ class Registry:
         subject = f"{reference.name}@{descriptor.digest}"
         if descriptor.size > limit:
             raise ImageFault(subject, "TooLarge", f"it has {descriptor.size} bytes; at most {limit} are accepted")
-        data = bytearray(descriptor.size)
-        with self.blob(reference, descriptor).stream() as stream:
-            view = memoryview(data)
-            while count := stream.readinto(view):
-                view = view[count:]
-        descriptor.digest.check(data, subject)
-        return bytes(data)
+        return self._read(reference, lambda place: place.read(descriptor, subject))
 
     def blob(self, reference: Reference, descriptor: Descriptor) -> Blob:
         """A layer or other blob, to be read. Asks nobody yet. Whoever reads all of it checks the digest."""
@@ -109,9 +104,14 @@ class Registry:
         return listing.repositories(self._endpoint(registry), registry)
 
     def referrers(self, reference: Reference, digest: Digest, artifact_type: str = "") -> list[Descriptor]:
-        """What was attached to the image of that digest."""
+        """What was attached to the image of that digest. A mirror that has none says nothing of the registry."""
         subject = f"{reference.name}@{digest}"
-        return self._read(reference, lambda place: referrers.referrers(place, digest, artifact_type, subject))
+        *mirrors, own = self._places(reference)
+        for mirror in mirrors:
+            with contextlib.suppress(ImageFault):
+                if found := referrers.referrers(mirror, digest, artifact_type, subject):
+                    return found
+        return referrers.referrers(own, digest, artifact_type, subject)
 
     def push_blob(
         self,
@@ -196,10 +196,8 @@ class Registry:
         """What the first place that has it says; the fault of the registry itself, where none has."""
         *mirrors, own = self._places(reference)
         for mirror in mirrors:
-            try:
+            with contextlib.suppress(ImageFault):
                 return work(mirror)
-            except ImageFault:
-                continue
         return work(own)
 
     def _places(self, reference: Reference) -> list[Repository]:

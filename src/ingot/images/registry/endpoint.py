@@ -9,7 +9,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.registry.address import check_redirect, split
 from ingot.images.registry.auth import Auth, Scope
 from ingot.images.registry.response import Response
-from ingot.images.registry.retry import Backoff
+from ingot.images.registry.retry import Backoff, persist
 from ingot.images.registry.transport import Request, Transport
 
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
@@ -48,6 +48,18 @@ class Endpoint:
             check_redirect(subject, own, other, self.transport.plain_allowed(other))
             return (send or self.transport.request)(request)
         return self._auth.send(request, scope, send or self.transport.request)
+
+    def document(
+        self, path: str, scope: Scope, subject: str, limit: int, headers: Mapping[str, str] | None = None
+    ) -> tuple[Response, bytes]:
+        """The answer to a GET, with the whole body of at most `limit` bytes; a refusal is left to be read. Both are
+        tried again where a connection is lost. Raises ImageFault."""
+
+        def once() -> tuple[Response, bytes]:
+            response = self.send("GET", path, scope, subject, headers, send=self.transport.once)
+            return response, response.document(limit) if response.status == 200 else b""
+
+        return persist(self.transport.settings, once)
 
     def base(self, subject: str) -> str:
         """https://HOST; http://HOST where that is allowed and there is no TLS. Raises ImageFault."""

@@ -40,12 +40,12 @@ def _pages(endpoint: Endpoint, path: str, scope: Scope, subject: str) -> Iterato
     seen = set()
     for _ in range(_MOST_PAGES):
         seen.add(path)
-        response = endpoint.send("GET", path, scope, subject)
+        response, body = endpoint.document(path, scope, subject, _MOST_BYTES)
         if response.status != 200:
             raise refusal(response)
         following = next_page(response, subject)
         try:
-            yield msgspec.json.decode(response.document(_MOST_BYTES), type=_Page)
+            yield msgspec.json.decode(body, type=_Page)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ImageFault(subject, "BadAnswer", f"its registry sends what is no list: {error}") from None
         if not following:

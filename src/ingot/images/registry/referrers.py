@@ -27,7 +27,9 @@ def _by_api(repository: Repository, digest: Digest, subject: str) -> list[Descri
     found: list[Descriptor] = []
     path = f"{repository.name}/referrers/{digest}"
     for _ in range(_MOST_PAGES):
-        response = repository.endpoint.send("GET", path, repository.scope(), subject, {"Accept": OCI_INDEX})
+        response, body = repository.endpoint.document(
+            path, repository.scope(), subject, MOST_BYTES, {"Accept": OCI_INDEX}
+        )
         if response.status in (400, 404, 405):
             response.discard()
             return None
@@ -35,7 +37,7 @@ def _by_api(repository: Repository, digest: Digest, subject: str) -> list[Descri
             raise refusal(response)
         media_type = response.headers.get("Content-Type", "")
         following = next_page(response, subject)
-        page = decode(response.document(MOST_BYTES), media_type, subject)
+        page = decode(body, media_type, subject)
         if not isinstance(page, Index):
             raise ImageFault(subject, "BadAnswer", "its registry lists referrers in what is no index")
         found += page.manifests

@@ -1,5 +1,6 @@
 """A repository at one registry or mirror: manifests and blobs by digest."""
 
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,13 +39,11 @@ class Repository:
 
     def manifest(self, target: str, subject: str) -> Document:
         """By digest, which is checked, or by tag. Raises ImageFault."""
-        response = self.endpoint.send(
-            "GET", f"{self.name}/manifests/{target}", self.scope(), subject, {"Accept": ACCEPT}
-        )
+        path = f"{self.name}/manifests/{target}"
+        response, raw = self.endpoint.document(path, self.scope(), subject, MOST_BYTES, {"Accept": ACCEPT})
         if response.status != 200:
             raise refusal(response)
         media_type = response.headers.get("Content-Type", "")
-        raw = response.document(MOST_BYTES)
         digest = Digest.parse(target) if ":" in target else _stated(response) or Digest.of(raw)
         digest.check(raw, subject)
         return Document(digest, media_type, raw, decode(raw, media_type, subject))
@@ -92,7 +91,7 @@ class Repository:
         if response.status == 404:
             return None
         stated = response.headers.get("Content-Length", "")
-        if not (stated.isascii() and stated.isdigit()):
+        if not re.fullmatch("[0-9]{1,18}", stated):
             raise ImageFault(subject, "NoLength", f"its registry has {digest}, and does not say how long it is")
         return int(stated)
 
@@ -100,6 +99,16 @@ class Repository:
         fetch = _BlobFetch(self, descriptor.digest, subject)
         settings = self.endpoint.transport.settings
         return HttpBlob(fetch, subject, descriptor.size, settings, fixed=True)
+
+    def read(self, descriptor: Descriptor, subject: str) -> bytes:
+        """All of a small blob, its digest checked. Raises ImageFault."""
+        data = bytearray(descriptor.size)
+        with self.blob(descriptor, subject).stream() as stream:
+            view = memoryview(data)
+            while count := stream.readinto(view):
+                view = view[count:]
+        descriptor.digest.check(data, subject)
+        return bytes(data)
 
 
 class _BlobFetch:

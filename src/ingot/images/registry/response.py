@@ -74,7 +74,7 @@ class Response:
 
     def discard(self) -> None:
         """Closes; a short rest of the body is read, so that the connection can be used again."""
-        if (self.length or 0) <= _PIECE and not self._answer.chunked:
+        if self.length is not None and self.length <= _PIECE:
             try:
                 self._socket.expect(2.0)
                 self._answer.read()
@@ -108,8 +108,8 @@ def lost(subject: str, error: Exception) -> ImageFault:
         return ImageFault(subject, "Unreachable", "nothing listens there", retry=True)
     if isinstance(error, socket.gaierror):
         # That a name is not known is an answer; other failures of the name service may pass.
-        known = error.errno not in (socket.EAI_NONAME, socket.EAI_NODATA)
-        return ImageFault(subject, "Unreachable", f"its host cannot be found: {error.strerror}", retry=known)
+        passing = error.errno not in (socket.EAI_NONAME, socket.EAI_NODATA)
+        return ImageFault(subject, "Unreachable", f"its host cannot be found: {error.strerror}", retry=passing)
     if isinstance(error, OSError) and not isinstance(error, ConnectionError):
         return ImageFault(subject, "Unreachable", f"it cannot be reached: {error.strerror or error}", retry=True)
     return ImageFault(subject, "ConnectionLost", f"the connection was lost ({type(error).__name__})", retry=True)

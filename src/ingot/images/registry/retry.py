@@ -2,9 +2,13 @@
 
 import random
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from ingot.images.fault import ImageFault
 from ingot.images.registry.settings import Settings
+
+_T = TypeVar("_T")
 
 
 class Busy(ImageFault):
@@ -13,6 +17,16 @@ class Busy(ImageFault):
     def __init__(self, subject: str, message: str, after: float) -> None:
         super().__init__(subject, "Busy", message, retry=True)
         self.after = after
+
+
+def persist(settings: Settings, work: Callable[[], _T]) -> _T:
+    """What `work` gives, tried again after each fault that may pass. Raises ImageFault."""
+    backoff = Backoff(settings)
+    while True:
+        try:
+            return work()
+        except ImageFault as fault:
+            backoff.wait(fault)
 
 
 class Backoff:

@@ -15,6 +15,8 @@ _MOST_PIECE = 64 << 20
 # A registry may read the whole blob again before it says that it has it.
 _COMMIT_SECONDS = 900.0
 _RANGE = re.compile(r"(?:bytes=)?0-(\d{1,19})")
+# What a registry says to a piece of an upload that it does not know, or that stands elsewhere.
+_FORGOTTEN = frozenset((400, 404, 416))
 _OCTETS = {"Content-Type": "application/octet-stream"}
 
 
@@ -40,8 +42,8 @@ class Session:
         )
         if response.status != 202:
             raise refusal(response)
-        least = response.headers.get("OCI-Chunk-Min-Length", "")
-        self.piece = max(_PIECE, min(int(least), _MOST_PIECE)) if least.isascii() and least.isdigit() else _PIECE
+        least = re.fullmatch("[0-9]{1,9}", response.headers.get("OCI-Chunk-Min-Length", ""))
+        self.piece = max(_PIECE, min(int(least[0]), _MOST_PIECE)) if least else _PIECE
         self._follow(response)
         response.discard()
 
@@ -69,6 +71,9 @@ class Session:
         response = self._repository.endpoint.send(
             "PATCH", self._url, self._scope, self._subject, headers, data, send=transport.once
         )
+        if response.status in _FORGOTTEN:
+            response.discard()
+            raise UploadLost(self._subject, "its registry does not go on with an upload")
         if response.status not in (202, 204):
             raise refusal(response)
         self._follow(response)
@@ -77,7 +82,7 @@ class Session:
     def _received(self, start: int, end: int) -> int:
         """How far the registry got. Raises ImageFault where it has lost what it had, or has more than was sent."""
         response = self._repository.endpoint.send("GET", self._url, self._scope, self._subject)
-        if response.status in (400, 404, 416):
+        if response.status in _FORGOTTEN:
             response.discard()
             raise UploadLost(self._subject, "its registry has forgotten an upload after a lost connection")
         if response.status != 204:

@@ -12,7 +12,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.registry.address import Origin, check_redirect, loopback, netloc, public, split
 from ingot.images.registry.pool import Line, Pool
 from ingot.images.registry.response import Response, lost
-from ingot.images.registry.retry import Backoff, Busy
+from ingot.images.registry.retry import Busy, persist
 from ingot.images.registry.settings import Settings
 
 _MOST_REDIRECTS = 8
@@ -48,12 +48,7 @@ class Transport:
     def request(self, request: Request) -> Response:
         """The answer, which may be a refusal. Lost connections and busy servers (429, 5xx) are tried again, so this is
         for what may be done twice. Raises ImageFault."""
-        backoff = Backoff(self.settings)
-        while True:
-            try:
-                return self.once(request)
-            except ImageFault as fault:
-                backoff.wait(fault)
+        return persist(self.settings, lambda: self.once(request))
 
     def once(self, request: Request) -> Response:
         """As request, tried once. GET and HEAD follow redirects."""
