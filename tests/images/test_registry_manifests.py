@@ -218,14 +218,14 @@ def test_a_mirror_with_other_content_is_left(
 
 def test_a_manifest_that_breaks_off_is_asked_for_again(registry: Registry) -> None:
     def handler(asked: Asked, client: socket.socket) -> None:
-        if "manifests" in asked.path and sum("manifests" in each.path for each in server.asked) < 3:
+        if "manifests" in asked.path and sum("manifests" in each.path for each in breaking.asked) < 3:
             answer(client, 200, IMAGE[:50], content_length=len(IMAGE))
             client.shutdown(socket.SHUT_RDWR)
         else:
             answer(client, 200, IMAGE)
 
-    with FaultyServer(handler) as server:
-        assert registry.resolve(Reference.parse(f"{server.host}/a/b")).digest == Digest.of(IMAGE)
+    with FaultyServer(handler) as breaking:
+        assert registry.resolve(Reference.parse(f"{breaking.host}/a/b")).digest == Digest.of(IMAGE)
 
 
 def test_a_mirror_that_breaks_within_a_stream_is_left(

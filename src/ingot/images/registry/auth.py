@@ -119,9 +119,8 @@ class Auth:
         fields += [("scope", text) for text in scope.texts]
         before = time.monotonic()
         request = _token_request(realm, fields, found, subject)
-        body = persist(
-            self._transport.settings, lambda: self._ask(request, "these credentials" if found else "strangers")
-        )
+        who = "these credentials" if found else "strangers"
+        body = persist(self._transport.settings, lambda: self._ask(request, who))
         token, seconds = _read(body, subject)
         return _Pass(f"Bearer {token}", before + max(seconds - _MARGIN, seconds / 2))
 
