@@ -92,7 +92,7 @@ def _disk_rows(disk: "DiskFigures") -> list[tuple[str, str]]:
         rows.append(("Chunks", "none: its layer is read from the front, and lazily once this machine has an index"))
         return rows
     chunks = disk.chunks
-    same = f", {chunks.count - chunks.distinct} of them twice" if chunks.count > chunks.distinct else ""
+    same = f", {chunks.count - chunks.distinct} of them repeated" if chunks.count > chunks.distinct else ""
     rows.append(("Chunks", f"{chunks.count}{same}; {in_bytes(chunks.compressed)} to move"))
     rows.append(("Here", f"{chunks.here} chunks, {in_bytes(chunks.here_bytes)}"))
     return rows
