@@ -30,6 +30,8 @@ _MEMORY = 4 << 30
 _CPU = 60
 _BYTES_PER_CPU = 10 << 20
 _CONNECTIONS = 4
+# How much of a disk is asked about at once.
+_EXTENTS = 1 << 30
 
 
 class ForeignDisk:
@@ -48,13 +50,14 @@ class ForeignDisk:
         try:
             self._start(program, format)
             self._disk = self._connect()
-            if self._disk.size > limit:
-                message = f"its disk has {self._disk.size} bytes; at most {limit} fit"
-                raise ImageFault(subject, "TooLarge", message)
-            self._allow(_CPU + self._disk.size // _BYTES_PER_CPU)
         except BaseException:
             self._end()
             raise
+        if self.size > limit:
+            self._disk.close()
+            self._end()
+            raise ImageFault(subject, "TooLarge", f"its disk has {self.size} bytes; at most {limit} fit")
+        self._allow(_CPU + self.size // _BYTES_PER_CPU)
 
     @property
     def size(self) -> int:
@@ -65,9 +68,10 @@ class ForeignDisk:
             self._disk.readinto(start, buffer)
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
-        with self._watched():
-            found = list(self._disk.extents(start, end))
-        yield from found
+        for at in range(start, end, _EXTENTS):
+            with self._watched():
+                found = list(self._disk.extents(at, min(at + _EXTENTS, end)))
+            yield from found
 
     def close(self) -> None:
         self._disk.close()
