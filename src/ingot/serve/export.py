@@ -9,12 +9,13 @@ from typing import Protocol
 from ingot.images.content import Content, Extent, FileContent
 from ingot.images.fault import ImageFault
 from ingot.serve import space
+from ingot.serve.direct import DirectFile
 
 
 class Export(Protocol):
     """A disk that several connections use at once, from several threads.
 
-    `descriptor` is an open file of which the export is a plain copy, for those who can send from that directly.
+    `direct` is an open file that has the same bytes, for those who can send from that.
     `slow`: whether reading may wait for a network, so that a connection should have several reads under way.
     All methods raise OSError or ImageFault. Nobody calls the changing ones of an export that is not `writable`.
     """
@@ -26,7 +27,7 @@ class Export(Protocol):
     def writable(self) -> bool: ...
 
     @property
-    def descriptor(self) -> int | None: ...
+    def direct(self) -> DirectFile | None: ...
 
     @property
     def slow(self) -> bool: ...
@@ -63,31 +64,32 @@ class FileExport:
 
     def __init__(self, descriptor: int, name: str, writable: bool) -> None:
         """Takes over an open file. `name` is for errors."""
-        self.descriptor: int = descriptor
         self.writable = writable
         # Opened again by what it is, not by its name, which may lead elsewhere by now.
         self._content = FileContent(Path(f"/proc/self/fd/{descriptor}"))
         self.size = self._content.size
+        self.direct: DirectFile | None = DirectFile(descriptor, self.size)
+        self._descriptor = descriptor
         self._name = name
 
     def readinto(self, start: int, view: memoryview) -> None:
-        if os.preadv(self.descriptor, (view,), start) != len(view):
+        if os.preadv(self._descriptor, (view,), start) != len(view):
             self._content.readinto(start, view)
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
         return self._content.extents(start, end)
 
     def ahead(self, start: int, length: int) -> None:
-        os.posix_fadvise(self.descriptor, start, length, os.POSIX_FADV_WILLNEED)
+        os.posix_fadvise(self._descriptor, start, length, os.POSIX_FADV_WILLNEED)
 
     def write(self, start: int, view: memoryview, through: bool) -> None:
         while len(view):
-            count = os.pwritev(self.descriptor, (view,), start, os.RWF_DSYNC if through else 0)
+            count = os.pwritev(self._descriptor, (view,), start, os.RWF_DSYNC if through else 0)
             start += count
             view = view[count:]
 
     def zero(self, start: int, length: int, hole: bool, fast: bool) -> None:
-        if space.zero(self.descriptor, start, length, hole):
+        if space.zero(self._descriptor, start, length, hole):
             return
         if fast:
             raise OSError(errno.EOPNOTSUPP, "zeros must be written here", self._name)
@@ -99,21 +101,22 @@ class FileExport:
             length -= count
 
     def trim(self, start: int, length: int) -> None:
-        space.punch(self.descriptor, start, length)
+        space.punch(self._descriptor, start, length)
 
     def flush(self) -> None:
-        os.fdatasync(self.descriptor)
+        os.fdatasync(self._descriptor)
 
     def close(self) -> None:
         self._content.close()
-        os.close(self.descriptor)
+        if self.direct is not None:
+            self.direct.close()
 
 
 class ContentExport:
     """Any content, read-only: the disk in a qcow2, an image in a registry, a file on a web server."""
 
     writable = False
-    descriptor = None
+    direct = None
 
     def __init__(self, content: Content, slow: bool) -> None:
         """Takes over the content."""

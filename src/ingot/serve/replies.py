@@ -7,6 +7,7 @@ from threading import Lock
 
 from ingot.images.fault import ImageFault
 from ingot.images.nbd import wire
+from ingot.serve.direct import DirectFile
 from ingot.serve.export import Export
 from ingot.serve.transport import Transport
 
@@ -136,20 +137,19 @@ class StructuredReplies(Replies):
         self._used = end
 
     def long(self, export: Export, cookie: int, start: int, length: int, whole: bool) -> None:
-        if export.descriptor is not None and self._transport.direct:
-            self._from_file(export.descriptor, cookie, start, length)
+        if export.direct is not None and self._transport.direct:
+            self._from_file(export.direct, cookie, start, length)
         elif whole and length > PIECE:
             self.error(cookie, wire.EOVERFLOW)
         else:
             self._in_pieces(export, cookie, start, length)
 
-    def _from_file(self, descriptor: int, cookie: int, start: int, length: int) -> None:
+    def _from_file(self, file: DirectFile, cookie: int, start: int, length: int) -> None:
         # The data's chunk is not the last one: the file may fail when its head has been sent.
         self._add(_DATA.pack(wire.CHUNK_MAGIC, 0, wire.CHUNK_DATA, cookie, length + 8, start))
         with self._lock:
             used, self._used = self._used, 0
-            self._transport.send(self._view[:used], True)
-            sent = self._transport.send_file(descriptor, start, length)
+            sent = self._transport.send_file(self._view[:used], file, start, length)
             for position in range(sent, length, PIECE):
                 self._transport.send(bytes(min(PIECE, length - position)), True)
         if sent == length:

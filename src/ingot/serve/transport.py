@@ -1,13 +1,17 @@
 """Bytes to and from a client, plain or encrypted, blocking, without limits of time."""
 
 import contextlib
+import errno
 import os
 import select
 import socket
 import ssl
 import threading
 import time
+from collections.abc import Iterator
 from typing import Protocol
+
+from ingot.serve.direct import DirectFile
 
 # How long a client whose connection is closed may take to see that.
 _LINGER_SECONDS = 1.0
@@ -25,8 +29,8 @@ class Transport(Protocol):
     def send(self, view: memoryview | bytes, more: bool = False) -> None:
         """Sends all of it. `more` follows at once."""
 
-    def send_file(self, descriptor: int, start: int, length: int) -> int:
-        """Sends a part of a file; how much of it could be read. OSError only of the client."""
+    def send_file(self, head: memoryview, file: DirectFile, start: int, length: int) -> int:
+        """Sends `head` and a part of a file; how much of that part could be read. OSError only of the client."""
 
     def end(self) -> None:
         """Lets whoever waits in the other methods go, from any thread."""
@@ -43,26 +47,36 @@ class PlainTransport:
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(None)
         self._socket = connection
-        self.receive = connection.recv_into
         self._number = connection.fileno()
+        self.receive = connection.recv_into
+        # Over TCP single pages of a file cost the receiver more than it saves: nbdcopy takes 1.3 times as long.
+        self.send_file = self._send_pages if connection.family == socket.AF_UNIX else self._send_memory
 
     def send(self, view: memoryview | bytes, more: bool = False) -> None:
         self._socket.sendall(view, socket.MSG_MORE if more else 0)
 
-    def send_file(self, descriptor: int, start: int, length: int) -> int:
+    def _send_pages(self, head: memoryview, file: DirectFile, start: int, length: int) -> int:
+        self._socket.sendall(head, socket.MSG_MORE)
         done = 0
-        while done < length:
-            try:
-                count = os.sendfile(self._number, descriptor, start + done, length - done)
-            except (BrokenPipeError, ConnectionError):
-                raise
-            except OSError:
-                # The file's fault, or the socket's, which the next `send` finds out.
-                return done
-            if count == 0:
-                return done
-            done += count
+        with _of_client():
+            while done < length:
+                count = os.sendfile(self._number, file.descriptor, start + done, length - done)
+                if count == 0:
+                    break
+                done += count
         return done
+
+    def _send_memory(self, head: memoryview, file: DirectFile, start: int, length: int) -> int:
+        if file.memory is None:
+            return self._send_pages(head, file, start, length)
+        sent = 0
+        with _of_client():
+            sent = self._socket.sendmsg((head, file.memory[start : start + length]))
+            while len(head) <= sent < len(head) + length:
+                sent += self._socket.send(file.memory[start + sent - len(head) : start + length])
+        if sent < len(head):
+            self._socket.sendall(head[sent:])
+        return max(0, sent - len(head))
 
     def end(self) -> None:
         with contextlib.suppress(OSError):
@@ -106,7 +120,7 @@ class TlsTransport:
             except ssl.SSLWantReadError:
                 self._wait(select.POLLIN)
 
-    def send_file(self, descriptor: int, start: int, length: int) -> int:
+    def send_file(self, head: memoryview, file: DirectFile, start: int, length: int) -> int:
         raise AssertionError("what is encrypted cannot come from a file directly")
 
     def _wait(self, events: int) -> None:
@@ -121,6 +135,16 @@ class TlsTransport:
     def drain(self) -> None:
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._socket, socket.SHUT_RD)
+
+
+@contextlib.contextmanager
+def _of_client() -> Iterator[None]:
+    """Raises what is the fault of the client; the file's is found out from what is missing."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EIO, errno.EFAULT, errno.EINVAL, errno.EOVERFLOW):
+            raise
 
 
 def close_gently(connection: socket.socket) -> None:
