@@ -1,0 +1,158 @@
+"""Bar 4 of images: `ingot serve` of a raw file beside nbdkit's file plugin, over a unix socket and over TCP.
+
+Both servers run all the time, in front of the same file in the page cache; clients take turns with them. nbdcopy reads
+the whole disk to nowhere; fio reads 4 KiB at random places with one and with sixteen requests under way.
+"""
+
+import contextlib
+import filecmp
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.debian import debian_disk
+from bench.report import Row
+
+_ROUNDS = 5
+_FIO_SECONDS = 2
+# A copy takes a fraction of a second: several of them are one measurement.
+_COPIES = 3
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(slots=True)
+class _Figures:
+    """One server over one kind of socket: what was measured in each round."""
+
+    uri: str
+    process: int
+    throughput: list[float] = field(default_factory=list)
+    latency: list[float] = field(default_factory=list)
+    operations: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="ingot-bench-") as scratch:
+        disk = Path(scratch) / "disk.raw"
+        # Without holes, which neither would have to send.
+        subprocess.run(["cp", "--sparse=never", debian_disk(), disk], check=True)
+        rows = []
+        for kind in ("unix", "TCP"):
+            rows += _compare(kind, disk)
+        return rows
+
+
+def _compare(kind: str, disk: Path) -> list[Row]:
+    with _ours(kind, disk) as ours, _theirs(kind, disk) as theirs:
+        for figures in (ours, theirs):
+            _check(figures, disk)
+        for turn in range(_ROUNDS):
+            for figures in (ours, theirs) if turn % 2 else (theirs, ours):
+                _measure(figures, disk)
+    return [
+        _row(f"{kind}: nbdcopy", "MB/s", ours, theirs, lambda each: each.throughput, 1.0, True),
+        _row(f"{kind}: CPU of the server for that", "s", ours, theirs, lambda each: each.seconds, None),
+        _row(f"{kind}: 4K, depth 1, latency", "µs", ours, theirs, lambda each: each.latency, 1.0),
+        _row(f"{kind}: 4K, depth 16", "/s", ours, theirs, lambda each: each.operations, 0.7, True),
+    ]
+
+
+def _row(
+    what: str,
+    unit: str,
+    ours: _Figures,
+    theirs: _Figures,
+    pick: Callable[[_Figures], list[float]],
+    bar: float | None,
+    more: bool = False,
+) -> Row:
+    return Row(what, unit, statistics.median(pick(ours)), statistics.median(pick(theirs)), bar, more)
+
+
+def _measure(figures: _Figures, disk: Path) -> None:
+    before, began = _cpu(figures.process), time.perf_counter()
+    for _ in range(_COPIES):
+        subprocess.run(["nbdcopy", figures.uri, "null:"], check=True)
+    figures.throughput.append(_COPIES * disk.stat().st_size / (time.perf_counter() - began) / 1e6)
+    figures.seconds.append(_cpu(figures.process) - before)
+    figures.latency.append(_fio(figures.uri, 1)["lat_ns"]["mean"] / 1e3)
+    figures.operations.append(_fio(figures.uri, 16)["iops"])
+
+
+def _fio(uri: str, depth: int) -> dict:
+    command = ["fio", "--name=x", "--ioengine=nbd", f"--uri={uri}", "--rw=randread", "--bs=4k", f"--iodepth={depth}"]
+    command += ["--time_based", f"--runtime={_FIO_SECONDS}", "--output-format=json", "--randseed=1"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]
+
+
+def _check(figures: _Figures, disk: Path) -> None:
+    copy = disk.with_name("copy.raw")
+    subprocess.run(["nbdcopy", "--allocated", figures.uri, copy], check=True)
+    if not filecmp.cmp(disk, copy, shallow=False):
+        raise RuntimeError(f"{figures.uri}: the copy is another disk")
+    copy.unlink()
+
+
+@contextlib.contextmanager
+def _ours(kind: str, disk: Path) -> Iterator[_Figures]:
+    path, port = disk.with_name("ours.sock"), _free_port()
+    where = ["--socket", str(path)] if kind == "unix" else ["--listen", f"127.0.0.1:{port}"]
+    ingot = Path(sys.executable).with_name("ingot")
+    with _running([str(ingot), "serve", *where, "--export", f"disk={disk}"], _uri(kind, path, port, "disk")) as figures:
+        yield figures
+
+
+@contextlib.contextmanager
+def _theirs(kind: str, disk: Path) -> Iterator[_Figures]:
+    path, port = disk.with_name("theirs.sock"), _free_port()
+    where = ["-U", str(path)] if kind == "unix" else ["-i", "127.0.0.1", "-p", str(port)]
+    command = [shutil.which("nbdkit") or "nbdkit", "-f", "-r", *where, "file", str(disk)]
+    with _running(command, _uri(kind, path, port, "")) as figures:
+        yield figures
+
+
+@contextlib.contextmanager
+def _running(command: list[str], uri: str) -> Iterator[_Figures]:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        try:
+            _wait(uri, server)
+            yield _Figures(uri, server.pid)
+        finally:
+            server.terminate()
+
+
+def _wait(uri: str, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 20
+    while subprocess.run(["nbdinfo", "--size", uri], capture_output=True).returncode:
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{uri}: the server does not answer")
+        time.sleep(0.05)
+
+
+def _uri(kind: str, path: Path, port: int, export: str) -> str:
+    return f"nbd+unix:///{export}?socket={path}" if kind == "unix" else f"nbd://127.0.0.1:{port}/{export}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _cpu(process: int) -> float:
+    """CPU seconds of a process and of those that it started."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    own = (int(fields[11]) + int(fields[12])) / _TICKS
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return own + sum(_cpu(int(child)) for child in children)
