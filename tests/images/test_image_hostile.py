@@ -133,6 +133,14 @@ def test_a_chunk_in_the_table_itself(registry: Registry, resolved: Callable[...,
         file_of(registry, image)
 
 
+def test_a_chunk_that_is_too_large_for_memory_is_streamed(registry: Registry, resolved: Callable[..., Image]) -> None:
+    content = b"x" * ((16 << 20) + 1)
+    disk = open_container_disk(registry, resolved(*Layer(content).finish()))
+    assert (disk.how, disk.name) == ("stream", "disk/a")
+    with disk.stream() as stream:
+        assert b"".join(bytes(data) for data in stream) == content
+
+
 def test_a_footer_that_leads_elsewhere(registry: Registry, resolved: Callable[..., Image]) -> None:
     blob, annotations = Layer().finish()
     other = Position(5, 10, 10).footer()

@@ -130,6 +130,22 @@ def test_every_format_is_pushed(
         assert pull(registry, reference)[:SIZE] == disk.read_bytes(), kind
 
 
+@pytest.mark.parametrize("size", [1, 512, CHUNK_SIZE + 1, 1 << 20])
+def test_disks_of_any_size(registry: Registry, repository: Callable[[], Reference], tmp_path: Path, size: int) -> None:
+    """Also one that has nothing but zeros."""
+    for data in (os.urandom(size), bytes(size)):
+        (tmp_path / "disk").write_bytes(data)
+        reference = repository()
+        push(registry, tmp_path / "disk", reference)
+        assert pull(registry, reference) == data
+
+
+def test_a_disk_of_no_size_is_refused(registry: Registry, repository: Callable[[], Reference], tmp_path: Path) -> None:
+    (tmp_path / "disk").write_bytes(b"")
+    with pytest.raises(ImageFault, match="no bytes at all"):
+        push(registry, tmp_path / "disk", repository())
+
+
 def test_a_digest_is_no_place_to_push_to(registry: Registry, repository: Callable[[], Reference], disk: Path) -> None:
     reference = repository()
     pinned = reference.at(push(registry, disk, reference).digest)

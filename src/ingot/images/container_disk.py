@@ -96,8 +96,8 @@ def open_container_disk(registry: Registry, image: Image) -> ContainerDisk:
 def _search(image: Image, layer: Descriptor, blob: Blob, only: bool, hidden: _Hidden) -> ContainerDisk | None:
     """The disk, if it is in this layer; otherwise what the layer hides is added. `only`: it cannot be elsewhere."""
     before = set(hidden.names)
-    if is_chunked(layer.annotations or {}) and blob.ranged:
-        toc = read_toc(blob, layer.annotations or {})
+    toc = _toc(layer, blob)
+    if toc is not None:
         name = disk_name(blob.subject, toc)
         for member in toc.members:
             hidden.add(member)
@@ -108,6 +108,18 @@ def _search(image: Image, layer: Descriptor, blob: Blob, only: bool, hidden: _Hi
         return ContainerDisk(image, layer, blob, "", None)
     name = _streamed_name(layer, blob, hidden)
     return None if name is None or name in before else ContainerDisk(image, layer, blob, name, None)
+
+
+def _toc(layer: Descriptor, blob: Blob) -> Toc | None:
+    """None for a layer that has no table, or whose server has no ranges: it is read from its front."""
+    if not is_chunked(layer.annotations or {}):
+        return None
+    try:
+        return read_toc(blob, layer.annotations or {})
+    except ImageFault as fault:
+        if fault.reason != "NoRanges":
+            raise
+        return None
 
 
 def disk_name(subject: str, toc: Toc) -> str | None:

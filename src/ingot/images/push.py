@@ -52,6 +52,8 @@ class Pushed:
 
 def lay_out(disk: Content, progress: Progress = lambda done, whole: None) -> Qcow2Image:
     """The disk as the qcow2 file that is pushed, without its zeros, for which all of it is read. Raises ImageFault."""
+    if disk.size == 0:
+        raise ImageFault("the disk", "BadDisk", "it has no bytes at all")
     return Qcow2Image(disk, Layout(disk.size, nonzero(disk, progress)))
 
 
