@@ -5,7 +5,7 @@ TESTS_READY := .venv/.tests-ready
 KUBE_READY := .venv/.kube-ready
 BENCH_READY := .venv/.bench-ready
 
-.PHONY: help setup lint test demo bench fuzz kube test-kube lock
+.PHONY: help setup lint test demo bench fuzz image kube test-kube lock
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -43,6 +43,10 @@ demo: $(READY) ## the main job from end to end, on this machine
 bench: $(BENCH_READY) ## every promise beside the best alternative; BENCH=name for one of them
 	.venv/bin/python -m compileall -q src
 	PYTHONPATH=tests .venv/bin/python -m bench $(BENCH)
+
+image: $(READY) ## the base image of container disks, into buildah's storage; IMAGE=name for another name
+	tools/setup.sh image
+	tools/image.sh $(IMAGE)
 
 fuzz: $(READY) ## every parser of foreign bytes, FUZZ_SECONDS for each (60)
 	tools/fuzz.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up everything that Ingot needs on Debian 12: apt packages, then .venv from the lock.
-# `setup.sh tests` adds the storage servers that the tests start, `setup.sh kube` what a real node needs, and
-# `setup.sh bench` what a real Debian disk is made with and measured by.
+# `setup.sh tests` adds the storage servers that the tests start, `setup.sh kube` what a real node needs, `setup.sh
+# bench` what a real Debian disk is made with and measured by, and `setup.sh image` what builds the base image.
 # Safe to run at any time. `make` calls it only when one of its inputs has changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,6 +26,8 @@ TEST_PACKAGES=(
 )
 # containerd for the pods of a real kubelet, and gRPC for a CSI driver.
 KUBE_PACKAGES=(containerd containernetworking-plugins python3-grpcio)
+# The base image of container disks.
+IMAGE_PACKAGES=(buildah mmdebstrap)
 BENCH_PACKAGES=(fio grub-common grub-pc-bin mmdebstrap)
 POLICY=/usr/sbin/policy-rc.d
 # Debian's interpreter, not whatever comes first on PATH: it is an optimised build, and the one that
@@ -141,8 +143,11 @@ kube)
 bench)
     install_packages "${BENCH_PACKAGES[@]}"
     ;;
+image)
+    install_packages "${IMAGE_PACKAGES[@]}"
+    ;;
 *)
-    say "unknown: $1; known: tests, kube, bench"
+    say "unknown: $1; known: tests, kube, bench, image"
     exit 2
     ;;
 esac
