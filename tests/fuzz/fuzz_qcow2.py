@@ -21,7 +21,7 @@ with atheris.instrument_imports():
 # Small ones, so that a small image crosses many of their borders.
 stream_module._WINDOW = stream_module._LONGEST = 8 * 512
 _CLUSTER = 512
-_DISK = 80 * 1024 + 100
+_DISK = 80 * 1024 + 512
 # More is not looked at: the work is as much as the disk says it has.
 _LIMIT = 1 << 17
 # Which number of the header and the tables becomes what.

@@ -122,6 +122,12 @@ def test_dirty_is_read_as_qemu_does(image: Path) -> None:
     assert by_reader(image) == by_stream(image) == expected
 
 
+def test_a_size_in_bytes_is_read_as_qemu_does(image: Path) -> None:
+    patch(image, 24, "Q", SIZE - 100)
+    assert by_reader(image) == by_stream(image) == by_qemu(image)
+    refused(patch(image, 24, "Q", 511), "virtual size")
+
+
 def test_reference_counts_are_not_believed(image: Path) -> None:
     expected = by_qemu(image)
     table, _ = HEADER.unpack_from(image.read_bytes())[9:11]

@@ -66,6 +66,14 @@ def test_our_readers_read_it(tmp_path: Path) -> None:
     assert by_reader(path) == by_stream(path) == by_qemu(path) == disk.read_bytes()
 
 
+def test_a_disk_goes_on_to_the_end_of_its_sector(tmp_path: Path) -> None:
+    disk = tmp_path / "odd.raw"
+    disk.write_bytes(b"a" * 1000)
+    path = written(Qcow2Image(FileContent(disk)), tmp_path / "odd.qcow2")
+    checked(path)
+    assert by_reader(path) == by_qemu(path) == b"a" * 1000 + bytes(24)
+
+
 def test_extents_follow_the_disk(disk: Path) -> None:
     with FileContent(disk) as content:
         image = Qcow2Image(content, Layout(content.size, nonzero(content)))

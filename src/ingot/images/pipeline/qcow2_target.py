@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ingot.images.pipeline.buffer import Buffer
 from ingot.images.pipeline.target import Target
-from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC
+from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC, SECTOR
 from ingot.images.qcow2.layout import CLUSTER, CLUSTER_BITS
 
 _ENTRIES = CLUSTER >> 3
@@ -82,7 +82,8 @@ class _Tables:
     """The tables of a file whose clusters are a header, `order`, L2 tables, L1, refcount blocks, refcount table."""
 
     def __init__(self, size: int, order: "array[int]") -> None:
-        self._size = size
+        # QEMU would not show a part of a sector.
+        self._size = -(-size // SECTOR) * SECTOR
         self._order = order
         self._used = sorted({cluster // _ENTRIES for cluster in order})
         self._l1_entries = -(-size // (CLUSTER * _ENTRIES))

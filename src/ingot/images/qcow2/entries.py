@@ -7,9 +7,8 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from ingot.images.fault import ImageFault
-from ingot.images.qcow2.header import Header
+from ingot.images.qcow2.header import SECTOR, Header
 
-SECTOR = 512
 _OFFSET = 0x00FF_FFFF_FFFF_FE00
 _COMPRESSED = 1 << 62
 _ZERO = 1

@@ -3,7 +3,8 @@
 import heapq
 from collections.abc import Iterator
 
-from ingot.images.qcow2.entries import SECTOR, Kind, Run
+from ingot.images.qcow2.entries import Kind, Run
+from ingot.images.qcow2.header import SECTOR
 
 
 class Forecast:

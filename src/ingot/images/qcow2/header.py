@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 HEAD = 512
+SECTOR = 512
 MAGIC = b"QFI\xfb"
 # magic, version, backing file (offset, length), cluster bits, size, encryption, L1 (entries, offset), refcount table
 # (offset, clusters), snapshots (number, offset).
@@ -59,6 +60,8 @@ class Header:
             if length > _COMPRESSION_TYPE and len(head) > _COMPRESSION_TYPE:
                 compression = head[_COMPRESSION_TYPE]
         backed = backing != 0
+        # QEMU counts whole sectors.
+        size -= size % SECTOR
         return cls(
             version, backed, bits, size, encryption, l1, l1_offset, snapshots, features, order, length, compression
         )

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC, MOST_BYTES
+from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC, MOST_BYTES, SECTOR
 
 CLUSTER_BITS = 16
 CLUSTER = 1 << CLUSTER_BITS
@@ -24,10 +24,13 @@ class Layout:
     """The parts of the file, in clusters: header, refcount table, refcount blocks, L1, L2 tables, data."""
 
     def __init__(self, size: int, allocated: Iterable[int]) -> None:
-        """For a disk of `size` bytes whose clusters of these numbers are not zeros. They come in ascending order."""
+        """For a disk of `size` bytes whose clusters of these numbers are not zeros. They come in ascending order.
+
+        The disk in the file has whole sectors: QEMU would not show a part of one.
+        """
         if not 0 < size <= MOST_BYTES:
             raise ValueError(f"a disk of {size} bytes: it must have from 1 to {MOST_BYTES}")
-        self.size = size
+        self.size = -(-size // SECTOR) * SECTOR
         self.clusters = array("Q", allocated)
         if self.clusters and self.clusters[-1] * CLUSTER >= size:
             raise ValueError(f"cluster {self.clusters[-1]} of a disk of {size} bytes")

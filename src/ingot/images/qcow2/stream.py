@@ -8,9 +8,9 @@ from ingot.images.fault import ImageFault
 from ingot.images.qcow2.arrivals import Arrivals
 from ingot.images.qcow2.checkpoint import Checkpoint, bad_checkpoint
 from ingot.images.qcow2.clusters import Unpacker
-from ingot.images.qcow2.entries import SECTOR, Kind, Run
+from ingot.images.qcow2.entries import Kind, Run
 from ingot.images.qcow2.forecast import Forecast, gaps
-from ingot.images.qcow2.header import HEAD, MOST_BYTES, Header
+from ingot.images.qcow2.header import HEAD, MOST_BYTES, SECTOR, Header
 from ingot.images.qcow2.spool import Spool
 from ingot.images.qcow2.tables import check_head
 

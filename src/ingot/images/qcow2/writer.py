@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from ingot.images.content import Content, Extent
 from ingot.images.fault import ImageFault
+from ingot.images.qcow2.header import SECTOR
 from ingot.images.qcow2.layout import CLUSTER, Layout
 
 # How much is read at once in the search for zeros.
@@ -52,7 +53,7 @@ class Qcow2Image:
         self._disk = disk
         self._subject = subject
         self.layout = layout or Layout(disk.size, allocated(disk))
-        if self.layout.size != disk.size:
+        if not 0 <= self.layout.size - disk.size < SECTOR:
             raise ValueError(f"a layout of {self.layout.size} bytes for a disk of {disk.size}")
 
     @property
