@@ -46,6 +46,8 @@ def test_pages_are_followed() -> None:
     [
         (b'{"tags":["a"]}', '</v2/a/b/tags/list?n=1000>; rel="next"'),
         (b'{"tags":"a"}', ""),
+        (b'{"tags":["../../../etc"]}', ""),
+        (b'{"tags":["\\u001b[31m"]}', ""),
         (b"[" * 100_000, ""),
         (b'{"tags":["a"]}', '<http://[::1>; rel="next"'),
     ],

@@ -6,11 +6,18 @@ class ImageFault(Exception):
 
     `subject` is the reference, URL or path, without credentials; `reason` one CamelCase word, such as WrongDigest;
     `message` what is wrong and what would be accepted. `retry`: whether the same call may succeed later.
+
+    Both texts may quote what a stranger has written: they are kept to one line of what a terminal only shows.
     """
 
     def __init__(self, subject: str, reason: str, message: str, retry: bool = False) -> None:
+        subject, message = _shown(subject), _shown(message)
         super().__init__(f"{subject}: {message}")
         self.subject = subject
         self.reason = reason
         self.message = message
         self.retry = retry
+
+
+def _shown(text: str) -> str:
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)

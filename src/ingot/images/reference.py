@@ -45,7 +45,7 @@ class Reference:
             repository = f"library/{repository}"
         _check_registry(text, registry)
         _check_repository(text, repository)
-        if colon and not _TAG.fullmatch(tag):
+        if colon and not is_tag(tag):
             raise _bad(text, "its tag must be up to 128 letters, digits, `_`, `.` and `-`, and begin with none of `.-`")
         return cls(registry, repository, tag if colon else None if digest else DEFAULT_TAG, digest)
 
@@ -92,6 +92,14 @@ def _split(name: str) -> tuple[str, str]:
     return DEFAULT_REGISTRY, name
 
 
+def is_tag(text: str) -> bool:
+    return bool(_TAG.fullmatch(text))
+
+
+def is_repository(text: str) -> bool:
+    return len(text) <= _LONGEST_REPOSITORY and bool(_REPOSITORY.fullmatch(text))
+
+
 def check_registry(registry: str) -> None:
     """Raises ImageFault where this is not HOST or HOST:PORT."""
     _check_registry(registry, registry)
@@ -112,7 +120,7 @@ def _check_registry(text: str, registry: str) -> None:
 
 
 def _check_repository(text: str, repository: str) -> None:
-    if len(repository) > _LONGEST_REPOSITORY or not _REPOSITORY.fullmatch(repository):
+    if not is_repository(repository):
         raise _bad(
             text,
             f"{repository[:80]!r} is no repository: up to {_LONGEST_REPOSITORY} lower-case letters and digits are "

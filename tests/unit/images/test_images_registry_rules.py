@@ -120,7 +120,10 @@ def test_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [path.name for path in found.auth_files] == ["named.json", "auth.json", "config.json"]
 
 
-@pytest.mark.parametrize("text", ["[]", "ca: 5", "mirror: {}", "a: [", "insecure: x"])
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "ca: 5", "mirror: {}", "a: [", "insecure: x", "insecure: [http://x]", "mirrors: {a.b: ['http://c.d']}"],
+)
 def test_settings_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "ingot").mkdir()

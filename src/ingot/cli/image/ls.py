@@ -67,8 +67,13 @@ def _row(registry: "Registry", reference: "Reference") -> dict[str, Any]:
     row["digest"] = str(document.digest)
     if isinstance(document.parsed, Manifest):
         return row | {"size": sum(layer.size for layer in document.parsed.layers)}
-    platforms = [str(each.platform) for each in document.parsed.manifests if each.platform]
+    platforms = [_shown(str(each.platform)) for each in document.parsed.manifests if each.platform]
     return row | {"platforms": [platform for platform in platforms if not platform.startswith("unknown")]}
+
+
+def _shown(text: str) -> str:
+    """What a stranger has written, without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

@@ -36,10 +36,11 @@ def refusal(response: Response) -> ImageFault:
 
 
 def _said(response: Response) -> str:
-    """The registry's own words, on one line."""
+    """The registry's own words."""
     try:
         errors = msgspec.json.decode(response.document(_MOST_BYTES), type=_Errors).errors
     except (ImageFault, msgspec.MsgspecError, RecursionError):
         return ""
-    text = "; ".join(f"{error.code}: {error.message}" if error.message else error.code for error in errors[:3])
-    return "".join(letter if letter.isprintable() else " " for letter in text)[:_LONGEST]
+    return "; ".join(f"{error.code}: {error.message}" if error.message else error.code for error in errors[:3])[
+        :_LONGEST
+    ]

@@ -9,6 +9,7 @@ from typing import Self
 import msgspec
 
 from ingot.images.fault import ImageFault
+from ingot.images.reference import check_registry
 
 _MOST_BYTES = 1 << 20
 
@@ -69,14 +70,17 @@ def _read(path: Path) -> _File:
     import yaml
 
     try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES)
+        with path.open("rb") as source:
+            text = source.read(_MOST_BYTES)
         found = yaml.load(text, yaml.CSafeLoader)
-        return _File() if found is None else msgspec.convert(found, _File)
-    except (OSError, yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
-        raise ImageFault(
-            str(path), "BadSettings", f"{error}; `ca`, `insecure` and `mirrors` are accepted, each once"
-        ) from None
+        file = _File() if found is None else msgspec.convert(found, _File)
+        mirrors = [name.partition("/")[0] for names in file.mirrors.values() for name in names]
+        for host in (*file.insecure, *file.mirrors, *mirrors):
+            check_registry(host)
+    except (OSError, yaml.YAMLError, msgspec.ValidationError, RecursionError, ImageFault) as error:
+        why = f"{error}; `ca` (a file), `insecure` (hosts) and `mirrors` (hosts by host) are accepted"
+        raise ImageFault(str(path), "BadSettings", why) from None
+    return file
 
 
 def auth_files() -> list[Path]:
