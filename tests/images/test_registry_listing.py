@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner
 
 from images.servers.documents import Documents
-from images.servers.faulty import FaultyServer
+from images.servers.faulty import Asked, FaultyServer, answer
 from images.servers.registry import DockerRegistry
 from images.test_registry_client import push
 from ingot.cli.main import cli
@@ -17,7 +18,16 @@ from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
-from ingot.images.registry.manifest import OCI_EMPTY, OCI_INDEX, OCI_MANIFEST, Descriptor, Index, Manifest, encode
+from ingot.images.registry.manifest import (
+    OCI_EMPTY,
+    OCI_INDEX,
+    OCI_MANIFEST,
+    Descriptor,
+    Index,
+    Manifest,
+    Platform,
+    encode,
+)
 
 
 def test_tags(registry: Registry, repository: Callable[[], Reference]) -> None:
@@ -143,3 +153,50 @@ def test_rm_of_what_is_not_there(docker_registry: DockerRegistry) -> None:
     done = CliRunner().invoke(cli, ["image", "rm", f"{docker_registry.host}/nothing/here:v1"])
     assert done.exit_code == 1
     assert done.output.startswith(f"Error: {docker_registry.host}/nothing/here:v1: ")
+
+
+def test_one_tag_that_cannot_be_used_does_not_hide_the_others() -> None:
+    documents = Documents({"/v2/a/b/tags/list?n=1000": (200, b'{"tags":["old","gone","all"]}', {})})
+    documents.manifest("a/b", "old", b'{"schemaVersion":1}')
+    entry = Descriptor(
+        media_type=OCI_MANIFEST,
+        digest=Digest.of(b"x"),
+        size=1,
+        platform=Platform(os="linux", architecture="arm64\x1b[31m"),
+    )
+    documents.index("a/b", "all", encode(Index(manifests=[entry])))
+    with FaultyServer(documents) as server:
+        run = CliRunner().invoke(cli, ["image", "ls", f"{server.host}/a/b"])
+    assert run.exit_code == 0
+    every, gone, old = run.output.splitlines()[1:]
+    assert "linux/arm64?[31m" in every
+    assert "it is not there" in gone
+    assert "schema version 1" in old
+
+
+def test_rm_of_a_tag_where_the_registry_can_do_that() -> None:
+    """Such registries keep the image, and its other tags."""
+    body = encode(Index(manifests=[]))
+    documents = Documents()
+    digest = documents.index("a/b", "v1", body)
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if asked.method == "DELETE":
+            answer(client, 202)
+        elif asked.method == "HEAD":
+            answer(client, 200, docker_content_digest=str(digest))
+        else:
+            documents(asked, client)
+
+    with FaultyServer(handler) as server:
+        run = CliRunner().invoke(cli, ["image", "rm", f"{server.host}/a/b:v1", "-o", "json"])
+        assert json.loads(run.output) == [{"reference": f"{server.host}/a/b:v1", "digest": str(digest)}]
+        assert [asked.path for asked in server.asked if asked.method == "DELETE"] == ["/v2/a/b/manifests/v1"]
+
+
+def test_rm_by_digest(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk")
+    run = CliRunner().invoke(cli, ["image", "rm", f"{reference.name}@{digest}"])
+    assert run.exit_code == 0, run.output
+    assert list(registry.tags(reference)) == []
