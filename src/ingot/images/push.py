@@ -19,7 +19,7 @@ from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Descriptor,
 from ingot.images.registry.platform import own_platform
 from ingot.images.repush import same_layer
 from ingot.images.tagging import tag_image
-from ingot.images.zstd_chunked.writer import LEVEL, LayerWriter
+from ingot.images.zstd_chunked.writer import EPOCH, LEVEL, LayerWriter
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
 NAME = "disk.qcow2"
@@ -102,10 +102,10 @@ def _push_layer(
 
 def _config(platform: Platform, labels: Mapping[str, str], diff_id: str) -> bytes:
     """The same for the same disk, so that a push that changes nothing is seen to change nothing."""
-    config: dict[str, object] = {"architecture": platform.architecture, "os": platform.os}
+    config: dict[str, object] = {"created": EPOCH, "architecture": platform.architecture, "os": platform.os}
     if platform.variant:
         config["variant"] = platform.variant
     config["config"] = {"Labels": dict(sorted(labels.items()))} if labels else {}
     config["rootfs"] = {"type": "layers", "diff_ids": [diff_id]}
-    config["history"] = [{"created_by": "ingot image push"}]
+    config["history"] = [{"created": EPOCH, "created_by": "ingot image push"}]
     return msgspec.json.encode(config)

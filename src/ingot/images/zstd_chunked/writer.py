@@ -22,7 +22,8 @@ OWNER = 107
 _MOST_CHUNKS = 1 << 19
 # The table is small, and every reader of the image fetches it.
 _TABLE_LEVEL = 19
-_EPOCH = "1970-01-01T00:00:00Z"
+# The time of everything, so that the same disk makes the same image.
+EPOCH = "1970-01-01T00:00:00Z"
 
 
 class _Written(Entry, gc=False, rename="camel", omit_defaults=True):
@@ -113,8 +114,8 @@ class LayerWriter:
 
     def _table(self, digest: str) -> list[Entry]:
         """All entries: the directory, the file, which is its own first chunk, and its other chunks."""
-        directory = _Written("dir", f"{self._directory}/", mode=0o755, modtime=_EPOCH)
-        file = _Written("reg", self._name, mode=0o440, uid=OWNER, gid=OWNER, modtime=_EPOCH)
+        directory = _Written("dir", f"{self._directory}/", mode=0o755, modtime=EPOCH)
+        file = _Written("reg", self._name, mode=0o440, uid=OWNER, gid=OWNER, modtime=EPOCH)
         file.size, file.digest, file.end_offset = self._content.size, digest, self._position
         if self._entries:
             file.offset = self._entries[0].offset
