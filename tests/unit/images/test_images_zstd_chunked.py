@@ -84,6 +84,27 @@ def test_zeros_are_holes_and_are_not_fetched(layer: Layer) -> None:
     assert asked.chunks == []
 
 
+def test_small_reads_of_a_chunk_fetch_it_once(layer: Layer) -> None:
+    file = layer.open()
+    with FileBlob(layer.path) as blob:
+        counted = Counting(blob)
+        small = ChunkedFile("x", file.pieces, counted)
+        for start in (10, 20, 100, CHUNK_SIZE - 5):
+            assert read(small, start, 5) == DATA[start : start + 5]
+        assert counted.fetched == 1
+        assert read(small, 100, CHUNK_SIZE) == DATA[100 : 100 + CHUNK_SIZE]
+        assert counted.fetched == 2
+        assert read(small, 0, 2 * CHUNK_SIZE) == DATA[: 2 * CHUNK_SIZE]
+
+
+class Counting(RemoteChunks):
+    fetched = 0
+
+    def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        self.fetched += len(chunks)
+        super().fill(chunks, places)
+
+
 class Recording:
     def __init__(self, below: object) -> None:
         self.below = below

@@ -25,6 +25,8 @@ class ChunkedFile:
         self._subject = subject
         self.pieces = pieces
         self.chunks = chunks
+        # The chunk that was read last in part, and where it begins: headers and tables are read in small pieces.
+        self._kept = (-1, memoryview(b""))
 
     @property
     def size(self) -> int:
@@ -50,18 +52,25 @@ class ChunkedFile:
 
     def _fill(self, chunks: FillingChunks, start: int, buffer: memoryview, wanted: list[tuple[int, Chunk]]) -> None:
         """Chunks that are wanted as a whole go straight to the buffer."""
+        missing: list[Chunk] = []
         places: list[memoryview] = []
         parts: list[tuple[int, memoryview]] = []
+        kept, content = self._kept
         for offset, chunk in wanted:
             at = offset - start
+            if offset == kept:
+                parts.append((offset, content))
+                continue
+            missing.append(chunk)
             if at >= 0 and at + chunk.size <= len(buffer):
                 places.append(buffer[at : at + chunk.size])
             else:
                 places.append(memoryview(bytearray(chunk.size)))
-                parts.append((at, places[-1]))
-        chunks.fill([chunk for _, chunk in wanted], places)
-        for at, content in parts:
-            _place(buffer, at, content)
+                parts.append((offset, places[-1]))
+        chunks.fill(missing, places)
+        for offset, content in parts:
+            _place(buffer, offset - start, content)
+            self._kept = offset, content
 
     def _between(self, start: int, end: int) -> Iterator[tuple[int, int, Chunk | None]]:
         """The pieces that a range touches: where each begins in the file, its length, its chunk."""
