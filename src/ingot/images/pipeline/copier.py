@@ -10,11 +10,14 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.buffer import Buffer
 from ingot.images.pipeline.journal import Journal, State
-from ingot.images.pipeline.plan import UNIT, Piece, Plan
+from ingot.images.pipeline.plan import UNIT, Piece, Plan, joined
 from ingot.images.pipeline.target import Target, write_sparse
 
 # More than there are CPUs: most of the time a thread waits for the network or for a lock of the kernel.
 WORKERS = 4
+# Units that a thread copies in one turn at most; and for how long, so that little is lost by a kill.
+_TURN = 6
+_TURN_SECONDS = 0.2
 # How often what is done is written down; and, for the loss of the machine, brought to the disk first.
 SAVE_SECONDS = 0.25
 SYNC_SECONDS = 15.0
@@ -77,22 +80,34 @@ class Copier:
                 self._mark(finished)
 
     def _work(self) -> None:
-        buffer = Buffer(UNIT)
+        """Takes several units in one turn where that is quick: a request costs servers much, however small it is."""
+        buffer = Buffer(_TURN * UNIT)
+        count = 1
         try:
-            while (index := self._next()) is not None:
-                self._copy(self._plan.units[index], buffer)
-                self._finished.put(index)
+            while indexes := self._next(count):
+                began = time.monotonic()
+                self._copy([self._plan.units[index] for index in indexes], buffer)
+                for index in indexes:
+                    self._finished.put(index)
+                quick = time.monotonic() - began < _TURN_SECONDS
+                count = min(2 * count, _TURN) if quick else max(count // 2, 1)
             self._finished.put(None)
         except BaseException as error:
             self._finished.put(error)
 
-    def _next(self) -> int | None:
+    def _next(self, count: int) -> list[int]:
+        """The next units, at most so many; fewer near the end, so that there is something for all."""
         with self._lock:
-            return self._left.pop() if self._left and not self._stop else None
+            if self._stop or not self._left:
+                return []
+            count = min(count, -(-len(self._left) // WORKERS))
+            taken = self._left[-count:]
+            del self._left[-count:]
+            return taken[::-1]
 
-    def _copy(self, unit: list[Piece], buffer: Buffer) -> None:
+    def _copy(self, units: list[list[Piece]], buffer: Buffer) -> None:
         written = 0
-        for piece in unit:
+        for piece in joined(units, _TURN * UNIT):
             self._content.readinto(piece.start, buffer.place(piece.start, piece.length))
             written += write_sparse(self._target, piece.start, buffer, piece.length)
         with self._lock:

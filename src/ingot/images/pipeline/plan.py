@@ -1,13 +1,14 @@
 """What is to be copied, in units that are done or not."""
 
 import hashlib
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ingot.images.content import Content, Extent
 
-# Large enough for one request of the network to be worth its round trip, small enough to be lost by a kill.
-UNIT = 4 << 20
+# What is remembered as done or not. Several are read at once where that is quick.
+UNIT = 2 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,20 @@ class Plan:
         for unit in self.units:
             digest.update(b"".join(b"%d+%d," % (piece.start, piece.length) for piece in unit) + b"\n")
         self.digest = digest.digest()
+
+
+def joined(units: Iterable[list[Piece]], most: int) -> Iterator[Piece]:
+    """The pieces of units in their order, those together that follow each other, up to `most` bytes."""
+    last: Piece | None = None
+    for piece in itertools.chain.from_iterable(units):
+        if last is not None and last.start + last.length == piece.start and last.length + piece.length <= most:
+            last = Piece(last.start, last.length + piece.length)
+            continue
+        if last is not None:
+            yield last
+        last = piece
+    if last is not None:
+        yield last
 
 
 def _units(content: Content) -> Iterator[list[Piece]]:
