@@ -25,6 +25,7 @@ PROGRAM = "qemu-nbd"
 _START_SECONDS = 20.0
 _READ_SECONDS = 60.0
 _END_SECONDS = 1.0
+_WATCH_SECONDS = 1.0
 _MEMORY = 4 << 30
 # CPU seconds: some for the start, and one for so many bytes of the disk.
 _CPU = 60
@@ -122,7 +123,7 @@ class ForeignDisk:
         """Waits for the end of the process, and brings it about when a read takes too long."""
         while True:
             try:
-                self._process.wait(timeout=1)
+                self._process.wait(timeout=_WATCH_SECONDS)
                 return
             except subprocess.TimeoutExpired:
                 oldest = min(self._reads.copy().values(), default=time.monotonic())

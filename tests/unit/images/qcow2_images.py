@@ -37,8 +37,9 @@ def noise(path: Path, size: int, seed: int = 7) -> Path:
     """A file of words that compress to about a half."""
     chooser = random.Random(seed)  # noqa: S311 - it need not be secret
     words = [chooser.randbytes(chooser.randint(2, 9)) for _ in range(64)]
-    text = b"".join(chooser.choices(words, k=size // 2))
-    path.write_bytes(text[:size].ljust(size, b"."))
+    pages = [b"".join(chooser.choices(words, k=80))[:160] for _ in range(64)]
+    path.write_bytes(b"".join(chooser.choices(pages, k=size // 128 + 1))[:size])
+    assert path.stat().st_size == size
     return path
 
 

@@ -90,7 +90,7 @@ operations = st.lists(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     history=st.lists(operations, min_size=1, max_size=2),
     cluster=st.sampled_from((512, 4096, 65536, 2 * MIB)),

@@ -90,37 +90,39 @@ class Decoder:
             next_at = min((at | size - 1) + 1, end)
             if entry & _COMPRESSED:
                 if begin < at:
-                    yield Run(begin, at - begin, kind, host, at - begin if kind else 0)
+                    yield _run(begin, at, kind, host)
                 yield self._packed(entry, at, next_at - at, tables)
-                kind, begin = Kind.ZERO, next_at
-            elif (offset := entry & _OFFSET) == 0 or entry & _ZERO:
-                self._check_plain(entry, offset, at, tables)
+                kind, begin, host = Kind.ZERO, next_at, 0
+            elif self._is_zero(entry, at, tables):
                 if kind:
-                    yield Run(begin, at - begin, kind, host, at - begin)
-                    kind, begin = Kind.ZERO, at
+                    yield _run(begin, at, kind, host)
+                    kind, begin, host = Kind.ZERO, at, 0
             else:
-                self._check_plain(entry, offset, at, tables)
-                place = offset + (at & size - 1)
+                place = (entry & _OFFSET) + (at & size - 1)
                 if not kind or place != host + at - begin:
                     if begin < at:
-                        yield Run(begin, at - begin, kind, host, at - begin if kind else 0)
+                        yield _run(begin, at, kind, host)
                     kind, begin, host = Kind.PLAIN, at, place
             at = next_at
         if begin < end:
-            yield Run(begin, end - begin, kind, host, end - begin if kind else 0)
+            yield _run(begin, end, kind, host)
 
-    def _check_plain(self, entry: int, offset: int, at: int, tables: Container[int]) -> None:
-        if offset == 0 and not entry & _ZERO:
-            return
+    def _is_zero(self, entry: int, at: int, tables: Container[int]) -> bool:
+        """Whether the entry of a cluster that is not compressed means zeros. Raises ImageFault for a wrong one."""
+        offset = entry & _OFFSET
         if offset & self._header.cluster_size - 1:
             raise self.fault("Unaligned", f"has the cluster of byte {at} of its disk at {offset}, not at a cluster")
         if entry & _ZERO:
             if self._header.version < 3:
                 raise self.fault("BadEntry", "is of version 2 and has a zero cluster, which came with version 3")
-        elif offset >= self._end:
+            return True
+        if offset == 0:
+            return True
+        if offset >= self._end:
             raise self.fault("Truncated", f"has the cluster of byte {at} of its disk at {offset}, beyond its end")
-        elif offset in tables or self._header.l1_offset <= offset < self._l1_end:
+        if offset in tables or self._header.l1_offset <= offset < self._l1_end:
             raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {offset}, in a table")
+        return False
 
     def _packed(self, entry: int, at: int, length: int, tables: Container[int]) -> Run:
         host = entry & self._packed_offset
@@ -135,3 +137,7 @@ class Decoder:
 
     def fault(self, reason: str, message: str) -> ImageFault:
         return ImageFault(self._subject, reason, f"it {message}")
+
+
+def _run(start: int, end: int, kind: Kind, host: int) -> Run:
+    return Run(start, end - start, kind, host, end - start if kind else 0)
