@@ -10,7 +10,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.hashing import Sha256
 from ingot.images.ring import Ring
 
-PIECE = 1 << 20
+PIECE = 256 << 10
 _SECONDS = 0.1
 # Enough to know what a stream is, by its first piece.
 _LEAST = 512

@@ -232,8 +232,10 @@ def open_stream(
     """The disk in a blob: compressed or not, in a tar (`layer`: it must be) or not, of at most `limit` bytes.
 
     With `resume`, a checkpoint of an earlier stream of the same blob, it begins where that was taken. An `index` is
-    filled on the way, which needs the whole blob. Raises ImageFault: Damaged for a checkpoint that cannot be used.
+    filled on the way, from the start on only. Raises ImageFault: Damaged for a checkpoint that cannot be used.
     """
+    if resume is not None and index is not None:
+        raise ValueError("an index is made of a whole blob")
     decoding = _Decoding(blob, limit, layer, index)
     cut = None
     if resume is not None:

@@ -13,6 +13,7 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingot.images.codec import isal
 from ingot.images.codec.choice import decompressor, sniff
 from ingot.images.codec.decompressor import PIECE, Decompressor
 from ingot.images.fault import ImageFault
@@ -242,6 +243,24 @@ def test_a_damaged_checkpoint_is_noticed(name: str) -> None:
         with pytest.raises(ImageFault) as caught:
             decompressor(name, "layer").resume(damaged)
         assert caught.value.reason == "Damaged"
+
+
+def test_a_checkpoint_of_another_build_of_isal_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = decompressor("gzip", "layer").checkpoint()
+    assert kept is not None
+    monkeypatch.setattr("ingot.images.codec.gzip.fingerprint", lambda: b"another.")
+    with pytest.raises(ImageFault, match="another build"):
+        decompressor("gzip", "layer").resume(kept)
+
+
+def test_without_isal_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isal, "_LIBRARY", "libnot-there.so.9")
+    isal.library.cache_clear()
+    try:
+        with pytest.raises(ImageFault, match="libisal2"):
+            decompressor("gzip", "layer")
+    finally:
+        isal.library.cache_clear()
 
 
 @pytest.mark.parametrize("name", PACKED)

@@ -17,6 +17,7 @@ from backports import zstd
 from ingot.images.blob import FileBlob
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
+from ingot.images.gzip_index import IndexBuilder
 from ingot.images.stream import Stream, open_stream
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -202,6 +203,15 @@ def test_a_checkpoint_that_is_damaged_or_of_another_blob_is_refused(tmp_path: Pa
             assert caught.value.reason == "Damaged"
     with blob(tmp_path / "other", disk(1 << 20)) as source, pytest.raises(ImageFault, match="6291456 bytes"):
         open_stream(source, resume=checkpoint)
+
+
+def test_no_index_is_made_from_the_middle_on(tmp_path: Path) -> None:
+    with (
+        blob(tmp_path / "blob", b"disk") as source,
+        IndexBuilder(tmp_path / "index", Digest.of(b"disk"), 4) as builder,
+        pytest.raises(ValueError, match="whole blob"),
+    ):
+        open_stream(source, resume=b"checkpoint", index=builder)
 
 
 def test_a_stream_that_is_closed_early_leaves_no_thread(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 # The most that is given at once: large enough that calls cost nothing, small enough for a CPU's cache.
-PIECE = 1 << 20
+PIECE = 512 << 10
 # How many pieces may be held at once before their buffers are used again: by a queue, and by its two ends.
 PIECES = 6
 
