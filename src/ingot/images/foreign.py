@@ -82,7 +82,10 @@ class ForeignDisk:
     def _start(self, program: str, format: str) -> None:
         descriptor = self._file.fileno()
         file = {"driver": "file", "filename": f"/proc/self/fd/{descriptor}"}
-        image = {"driver": format, "file": file, "read-only": True}
+        image: dict[str, object] = {"driver": format, "file": file, "read-only": True}
+        if format == "vmdk":
+            # The only one of them with which QEMU knows parents.
+            image["backing"] = None
         options = ("--read-only", "--persistent", f"--shared={_CONNECTIONS}", f"--socket={self._directory / 'nbd'}")
         started = threading.Event()
         failed: list[OSError] = []
@@ -131,16 +134,20 @@ class ForeignDisk:
                     self._process.kill()
 
     def _connect(self) -> NbdContent:
+        address = Address(socket=self._directory / "nbd")
         deadline = time.monotonic() + _START_SECONDS
-        while not (self._directory / "nbd").exists():
-            if self._process.poll() is not None:
-                raise self._ended()
-            if time.monotonic() > deadline:
-                raise ImageFault(self._subject, "BadImage", f"QEMU did not open it in {_START_SECONDS:g} s")
+        while True:
+            try:
+                # It does not come back when it is gone.
+                return NbdContent(address, _CONNECTIONS, pauses=())
+            except ImageFault as fault:
+                if self._process.poll() is not None:
+                    raise self._ended() from None
+                if not fault.retry or time.monotonic() > deadline:
+                    message = f"QEMU did not open it in {_START_SECONDS:g} s: {fault.message}"
+                    raise ImageFault(self._subject, "BadImage", message) from None
+            # It has not come so far as to listen.
             time.sleep(0.005)
-        with self._watched():
-            # It does not come back when it is gone.
-            return NbdContent(Address(socket=self._directory / "nbd"), _CONNECTIONS, pauses=())
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:

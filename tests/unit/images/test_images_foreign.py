@@ -170,9 +170,9 @@ def test_qemu_dies(raw: Path) -> None:
 
 
 def test_qemu_hangs(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign, "_READ_SECONDS", 0.1)
     monkeypatch.setattr(foreign, "_WATCH_SECONDS", 0.05)
     disk = ForeignDisk(FileContent(convert(raw, "vmdk")), "vmdk", "disk", 8 * MIB)
+    monkeypatch.setattr(foreign, "_READ_SECONDS", 0.1)
     os.kill(disk._process.pid, signal.SIGSTOP)
     with pytest.raises(ImageFault, match="QEMU cannot read it: it ended with -9"):
         disk.readinto(0, memoryview(bytearray(512)))
