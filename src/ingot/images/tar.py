@@ -28,7 +28,7 @@ _LINKS = {b"1": "a hard link", b"2": "a symbolic link", b"3": "a device", b"4": 
 
 
 class Member(msgspec.Struct, frozen=True):
-    """The disk: `size` bytes from `start` of the archive on, under the name it has there, for people to read."""
+    """The disk: `size` bytes from `start` of the archive on. `name` is without a leading `./` or `/`."""
 
     name: str
     start: int
@@ -164,13 +164,14 @@ class TarReader:
             raise BadTar(f"has {link} at {header.shown}, where only a disk may be")
         if len(parts) > 2 or not header.regular:
             return
+        name = b"/".join(parts).decode(errors="backslashreplace")
         if at.member:
-            message = f"it has two disks, {at.member.name} and {header.shown}: leave one"
+            message = f"it has two disks, {at.member.name} and {name}: leave one"
             raise ImageFault(self._subject, "TwoDisks", message)
         if header.size > self._limit:
-            message = f"its disk {header.shown} has {header.size} bytes, and there is room for {self._limit}"
+            message = f"its disk {name} has {header.size} bytes, and there is room for {self._limit}"
             raise ImageFault(self._subject, "TooLarge", message)
-        at.member = Member(header.shown, at.position, header.size)
+        at.member = Member(name, at.position, header.size)
         at.give, at.skip = header.size, -header.size % BLOCK
 
     def _hide(self, name: bytes) -> None:
@@ -204,11 +205,12 @@ def _has_body(header: Header) -> bool:
 
 
 def _parts(header: Header) -> list[bytes]:
-    """The name in parts, without what says nothing. Raises BadTar for a name that leads elsewhere."""
+    """The name in parts, without what says nothing. A name from the root on is one in the archive, as all tools have
+    it. Raises BadTar for one that leads elsewhere."""
     if len(header.name) > _MOST_NAME:
         raise BadTar(f"has a file with a name of {len(header.name)} bytes; at most {_MOST_NAME} are taken")
-    if header.name.startswith(b"/") or b"\0" in header.name:
-        raise BadTar(f"has a file named {header.shown}; names must be relative")
+    if b"\0" in header.name:
+        raise BadTar("has a file with a NUL in its name")
     parts = [part for part in header.name.split(b"/") if part not in (b"", b".")]
     if b".." in parts:
         raise BadTar(f"has a file named {header.shown}, which leads elsewhere")
