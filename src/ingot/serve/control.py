@@ -17,8 +17,8 @@ from ingot.serve.supervisor import Standing, Supervisor
 
 _MOST_LINE = 1 << 20
 _MOST_ASKED = 1 << 16
-# Opening an image in a registry may take its time.
-_ANSWER_SECONDS = 150.0
+# An image that was not made for it is fetched whole when it is added.
+_ANSWER_SECONDS = 3600.0
 _QUESTION_SECONDS = 10.0
 
 
@@ -77,6 +77,7 @@ def _told(standing: Standing) -> dict[str, Any]:
         "read": sum(total.tally.read for total in totals),
         "written": sum(total.tally.written for total in totals),
         "errors": sum(total.tally.errors for total in totals),
+        "fetched": sum(total.fetched for total in totals),
     }
 
 

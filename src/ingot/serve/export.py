@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +31,10 @@ class Export(Protocol):
 
     @property
     def slow(self) -> bool: ...
+
+    @property
+    def fetched(self) -> int:
+        """How many bytes came over a network for it so far."""
 
     def readinto(self, start: int, view: memoryview) -> None:
         """Fills the whole view."""
@@ -61,6 +65,7 @@ class FileExport:
     """A file or block device, as it is."""
 
     slow = False
+    fetched = 0
 
     def __init__(self, descriptor: int, name: str, writable: bool) -> None:
         """Takes over an open file. `name` is for errors."""
@@ -118,14 +123,19 @@ class ContentExport:
     writable = False
     direct = None
 
-    def __init__(self, content: Content, slow: bool) -> None:
-        """Takes over the content."""
+    def __init__(self, content: Content, slow: bool, fetched: Callable[[], int] = lambda: 0) -> None:
+        """Takes over the content. `fetched` tells how many bytes came over a network for it."""
         self._content = content
+        self._fetched = fetched
         self.slow = slow
 
     @property
     def size(self) -> int:
         return self._content.size
+
+    @property
+    def fetched(self) -> int:
+        return self._fetched()
 
     def readinto(self, start: int, view: memoryview) -> None:
         self._content.readinto(start, view)

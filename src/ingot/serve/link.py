@@ -13,8 +13,8 @@ from ingot.images.fault import ImageFault
 from ingot.serve import channel
 from ingot.serve.totals import Totals
 
-# A worker that does not answer for so long is stuck. Opening an image in a registry may take its time.
-ANSWER_SECONDS = 120.0
+# A worker that does not answer for so long is stuck.
+ANSWER_SECONDS = 60.0
 # A report is made from memory.
 REPORT_SECONDS = 5.0
 
@@ -57,8 +57,8 @@ class Link:
     def number(self) -> int:
         return self._process.pid
 
-    async def ask(self, message: dict[str, Any], seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
-        """Its answer. Raises WorkerLost, and ImageFault for a refusal."""
+    async def ask(self, message: dict[str, Any], seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
+        """Its answer; None: however long that takes. Raises WorkerLost, and ImageFault for a refusal."""
         number = next(self._numbers)
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future

@@ -52,6 +52,7 @@ def _families(totals: Totals) -> Iterator[CounterMetricFamily | GaugeMetricFamil
     read = CounterMetricFamily("ingot_serve_read_bytes", "Bytes that clients read", labels=["export"])
     written = CounterMetricFamily("ingot_serve_written_bytes", "Bytes that clients wrote", labels=["export"])
     errors = CounterMetricFamily("ingot_serve_errors", "Requests that failed", labels=["export"])
+    fetched = CounterMetricFamily("ingot_serve_fetched_bytes", "Bytes that came over a network", labels=["export"])
     latency = HistogramMetricFamily(
         "ingot_serve_seconds", "From the arrival of requests to their replies", labels=["export"]
     )
@@ -63,8 +64,9 @@ def _families(totals: Totals) -> Iterator[CounterMetricFamily | GaugeMetricFamil
         read.add_metric([name], total.tally.read)
         written.add_metric([name], total.tally.written)
         errors.add_metric([name], total.tally.errors)
+        fetched.add_metric([name], total.fetched)
         latency.add_metric([name], _buckets(total.tally), total.tally.nanoseconds / 1e9)
-    yield from (present, served, requests, read, written, errors, latency)
+    yield from (present, served, requests, read, written, errors, fetched, latency)
 
 
 def _buckets(tally: Tally) -> list[tuple[str, float]]:

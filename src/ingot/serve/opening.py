@@ -2,24 +2,24 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from ingot.images.content import FileContent
-from ingot.images.disk import open_disk
+from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.source import Kind, Source
-from ingot.images.qcow2.header import MAGIC
+from ingot.serve.afar import Afar
 from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport, Export, FileExport
 
+_RAW = ("raw", "iso")
 
-@dataclass(frozen=True, slots=True)
+
 class Opener:
-    """Opens exports. `cache` is where what comes over a network is kept, `limit` how many bytes of it at most."""
+    """Opens exports. Used by several threads."""
 
-    cache: Path
-    limit: int
+    def __init__(self, afar: Afar) -> None:
+        self._afar = afar
 
     def open(self, entry: Entry) -> Export:
         """Raises ImageFault and OSError. It must not be a directory."""
@@ -27,20 +27,36 @@ class Opener:
         match source.kind:
             case Kind.FILE:
                 return self._file(Path(source.place), entry)
+            case Kind.REGISTRY:
+                return self._afar.image(source.place, entry.plain)
+            case Kind.HTTP:
+                return self._afar.file(source.place, entry.plain)
             case _:
-                raise ImageFault(entry.source, "BadSource", "it cannot be served")
+                raise ImageFault(str(source), "BadSource", "a file, a URL or a registry reference is served")
 
     def show(self, descriptor: int, subject: str, entry: Entry) -> Export:
         """The disk in an open file, or the file itself as the entry says. It is taken over."""
         try:
-            if not entry.plain and not _is_raw(descriptor):
-                content = open_disk(FileContent(Path(f"/proc/self/fd/{descriptor}")), subject=subject)
-                os.close(descriptor)
-                return ContentExport(content, slow=False)
+            # By what it is, not by its name, which may lead elsewhere by now.
+            content = FileContent(Path(f"/proc/self/fd/{descriptor}"))
+            try:
+                raw = entry.plain or format_of(content) in _RAW
+            except BaseException:
+                content.close()
+                raise
+            if raw:
+                content.close()
+                return FileExport(descriptor, subject, entry.writable)
+            if entry.writable:
+                content.close()
+                why = "it is no raw disk, and only those can be written to; serve it read-only, or its plain bytes"
+                raise ImageFault(subject, "ReadOnly", why)
+            disk = open_disk(content, subject=subject)
         except BaseException:
             os.close(descriptor)
             raise
-        return FileExport(descriptor, subject, entry.writable)
+        os.close(descriptor)
+        return ContentExport(disk, slow=False)
 
     def _file(self, path: Path, entry: Entry) -> Export:
         mode = os.O_RDWR if entry.writable else os.O_RDONLY
@@ -49,12 +65,4 @@ class Opener:
         if not (stat.S_ISREG(kind) or stat.S_ISBLK(kind)):
             os.close(descriptor)
             raise ImageFault(str(path), "BadSource", "it is no file and no block device")
-        if entry.writable and not entry.plain and not _is_raw(descriptor):
-            os.close(descriptor)
-            why = "it is no raw disk, and only those can be written to; serve it read-only, or its plain bytes"
-            raise ImageFault(str(path), "ReadOnly", why)
         return self.show(descriptor, str(path), entry)
-
-
-def _is_raw(descriptor: int) -> bool:
-    return os.pread(descriptor, len(MAGIC), 0) != MAGIC

@@ -6,10 +6,10 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ingot.images.fault import ImageFault
+from ingot.serve.afar import AfarOptions
 from ingot.serve.entry import Entry
 from ingot.serve.link import Link, WorkerLost
 from ingot.serve.listening import Listener
@@ -27,8 +27,7 @@ _PAUSES = (0.1, 5.0)
 class Terms:
     """`connections`: how many clients there may be at once; `grace`: seconds to finish what is under way at the end."""
 
-    cache: Path
-    cache_size: int
+    afar: AfarOptions
     processes: int = 1
     connections: int = 1024
     grace: float = 10.0
@@ -37,7 +36,7 @@ class Terms:
     def record(self) -> dict[str, Any]:
         security = self.security.record() if self.security else None
         level = logging.getLogger().level or logging.INFO
-        return {"cache": str(self.cache), "cache_size": self.cache_size, "security": security, "level": level}
+        return {"afar": self.afar.record(), "security": security, "level": level}
 
 
 @dataclass(slots=True)
@@ -75,13 +74,29 @@ class Supervisor:
         try:
             for _ in range(self._terms.processes):
                 keepers.append(asyncio.create_task(self._keep(await self._start())))
-            for entry in entries:
-                await self.add(entry)
-            self._accept_more()
-            ready()
-            await stop.wait()
+            if await self._begin(entries, stop):
+                self._accept_more()
+                ready()
+                await stop.wait()
         finally:
             await self._end(keepers)
+
+    async def _begin(self, entries: Sequence[Entry], stop: asyncio.Event) -> bool:
+        """Adds the first entries; False when it is to stop before they are there. Raises ImageFault."""
+
+        async def add_all() -> None:
+            for entry in entries:
+                await self.add(entry)
+
+        adding, stopping = asyncio.create_task(add_all()), asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((adding, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if adding.done():
+                adding.result()
+            return adding.done()
+        finally:
+            adding.cancel()
+            stopping.cancel()
 
     async def add(self, entry: Entry) -> None:
         """Serves one more. Raises ImageFault."""
@@ -92,14 +107,16 @@ class Supervisor:
             if len(self._known) == MOST_EXPORTS:
                 raise ImageFault(repr(entry.name), "TooMany", f"there are {MOST_EXPORTS} exports, and may be no more")
             message = {"do": "add", "entry": entry.record(), "keep": False}
+            size = None
             try:
-                answers = await asyncio.gather(*(link.ask(message) for link in self._links))
+                # One after the other: what the first one fetches the others find in the cache.
+                for link in list(self._links):
+                    size = (await link.ask(message, None))["size"]
             except (ImageFault, WorkerLost) as error:
                 await self._everywhere({"do": "remove", "name": entry.name, "seconds": 0})
                 if isinstance(error, ImageFault):
                     raise
                 raise ImageFault(repr(entry.name), "WorkerLost", f"{error}; try again", retry=True) from error
-            size = next((answer["size"] for answer in answers), None)
             self._known[entry.name] = _Known(entry, size)
 
     async def remove(self, name: str) -> None:

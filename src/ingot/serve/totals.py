@@ -12,11 +12,13 @@ _PAGE = 32
 
 @dataclass(slots=True)
 class Total:
-    """`served`: connections that there ever were; `present`: those that are."""
+    """`served`: connections that there ever were; `present`: those that are. `fetched`: bytes that came over a network
+    for the export."""
 
     tally: Tally = field(default_factory=Tally)
     present: int = 0
     served: int = 0
+    fetched: int = 0
 
 
 class Totals:
@@ -35,12 +37,18 @@ class Totals:
         """A connection that was counted is still there."""
         self.exports[name].present += 1
 
+    def fetched(self, name: str, count: int) -> None:
+        """So many bytes came over a network for an export."""
+        if count:
+            self.exports.setdefault(name, Total()).fetched += count
+
     def merge(self, other: "Totals") -> None:
         for name, theirs in other.exports.items():
             mine = self.exports.setdefault(name, Total())
             mine.tally.add(theirs.tally)
             mine.present += theirs.present
             mine.served += theirs.served
+            mine.fetched += theirs.fetched
 
     def copy(self) -> "Totals":
         made = Totals()
@@ -56,8 +64,9 @@ class Totals:
     def read(self, page: dict[str, Any]) -> None:
         for name, record in page.items():
             tally = Tally.from_record(record["tally"])
-            self.exports[name] = Total(tally, record["present"], record["served"])
+            self.exports[name] = Total(tally, record["present"], record["served"], record["fetched"])
 
 
 def _record(total: Total) -> dict[str, Any]:
-    return {"tally": total.tally.record(), "present": total.present, "served": total.served}
+    record = {"present": total.present, "served": total.served, "fetched": total.fetched}
+    return {"tally": total.tally.record(), **record}

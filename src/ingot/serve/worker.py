@@ -8,12 +8,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from ingot.host.parent import end_with
 from ingot.images.fault import ImageFault
 from ingot.serve import channel
+from ingot.serve.afar import Afar, AfarOptions
 from ingot.serve.catalog import Catalog, Lease
 from ingot.serve.entry import Entry
 from ingot.serve.guest import Guest
@@ -35,7 +35,7 @@ class Worker:
     def __init__(self, end: socket.socket, settings: dict[str, Any]) -> None:
         self._end = end
         self._sending = threading.Lock()
-        self._catalog = Catalog(Opener(Path(settings["cache"]), settings["cache_size"]))
+        self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]))))
         self._security = Security.from_record(settings["security"]) if settings["security"] else None
         self._pool = ThreadPoolExecutor(_WAITING, "read")
         self._lock = threading.Lock()
@@ -109,23 +109,37 @@ class Worker:
     def _add(self, message: dict[str, Any]) -> dict[str, Any]:
         entry = Entry.from_record(message["entry"])
         self._catalog.add(entry)
+        if self._catalog.is_folder(entry.name):
+            return {"size": None}
+        if message["keep"]:
+            # It was good before: this worker serves it as soon as it can be opened, and does not keep others waiting.
+            threading.Thread(target=self._pin, args=(entry.name,), daemon=True).start()
+            return {"size": None}
         try:
-            if not self._catalog.is_folder(entry.name):
-                self._leases[entry.name] = self._catalog.take(entry.name)
+            lease = self._catalog.take(entry.name)
         except (OSError, ImageFault):
-            # A worker that was started again serves it when it can be opened; a new one is told to remove it.
-            if message["keep"]:
-                return {"size": None}
             self._catalog.remove(entry.name)
             raise
-        lease = self._leases.get(entry.name)
-        return {"size": lease.export.size if lease else None}
+        with self._lock:
+            self._leases[entry.name] = lease
+        return {"size": lease.export.size}
+
+    def _pin(self, name: str) -> None:
+        """Holds an export open, so that it is there when a client comes."""
+        try:
+            lease = self._catalog.take(name)
+        except (KeyError, OSError, ImageFault) as error:
+            _log.warning("export %r is opened when a client asks for it: %s", name, error)
+            return
+        with self._lock:
+            self._leases[name] = lease
 
     def _remove(self, message: dict[str, Any]) -> dict[str, Any]:
         name = message["name"]
         self._catalog.remove(name)
         self._send_away([guest for guest in self._current() if _entry_of(guest) == name], True, message["seconds"])
-        lease = self._leases.pop(name, None)
+        with self._lock:
+            lease = self._leases.pop(name, None)
         if lease is not None:
             lease.release()
         return {}
@@ -156,6 +170,8 @@ class Worker:
                 if guest.agreed is not None:
                     totals.add(guest.agreed.lease.name, guest.tally)
                     totals.present(guest.agreed.lease.name)
+            for lease in self._leases.values():
+                totals.fetched(lease.name, lease.export.fetched)
         for page in totals.pages():
             self._tell({"id": number, "page": page})
         self._tell({"id": number})
@@ -170,6 +186,9 @@ class Worker:
             answer["error"] = str(fault)
         except OSError as error:
             answer["error"] = f"{error.filename or message['entry']['source']}: {error.strerror}"
+        except Exception as error:
+            _log.exception("a question of the process that listens cannot be answered")
+            answer["error"] = f"worker: {error}"
         self._tell(answer)
 
     def _tell(self, message: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ingot.cli.image.registry_options import Access, registry_options
 from ingot.cli.image.size import Size
 from ingot.cli.main import LazyGroup
 from ingot.cli.serve.named import address, parse_named
@@ -47,6 +48,8 @@ _OPTIONS = [
     click.option("--control", type=click.Path(path_type=Path), help="Socket for `ingot serve add`, `rm` and `ls`."),
     click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where fetched bytes are kept."),
     click.option("--cache-size", type=Size(), default="10G", show_default=True, help="How many of them at most."),
+    click.option("--hydrate", is_flag=True, help="Fetch images from registries whole, in the background."),
+    click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Bytes a second for --hydrate at most."),
     click.option("--grace", type=click.FloatRange(0, 3600), default=10.0, show_default=True, help="Seconds to end in."),
 ]
 
@@ -59,6 +62,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=LazyGroup, places=COMMANDS, invoke_without_command=True, epilog=_EXAMPLES)
 @_options
+@registry_options
 @click.pass_context
 def serve(context: click.Context, /, **options: Any) -> None:
     """Serve images as disks over NBD.
@@ -90,11 +94,15 @@ def run(
     control: Path | None,
     cache: Path | None,
     cache_size: int,
+    hydrate: bool,
+    rate: int,
     grace: float,
+    access: Access,
 ) -> None:
     """Serves until it is ended."""
     from ingot.images.cache import default_directory
     from ingot.images.fault import ImageFault
+    from ingot.serve.afar import AfarOptions
     from ingot.serve.link import WorkerLost
     from ingot.serve.security import Security
     from ingot.serve.server import serve as serve_exports
@@ -107,7 +115,16 @@ def run(
         raise click.UsageError("there is nothing to serve: name it with --export or --directory, or give --control")
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     security = None if tls is None else Security(tls.absolute(), client_ca.absolute() if client_ca else None)
-    terms = Terms((cache or default_directory()).absolute(), cache_size, processes, connections, grace, security)
+    afar = AfarOptions(
+        str((cache or default_directory()).absolute()),
+        cache_size,
+        str(access.auth_file.absolute()) if access.auth_file else "",
+        str(access.ca.absolute()) if access.ca else "",
+        access.insecure,
+        hydrate,
+        rate,
+    )
+    terms = Terms(afar, processes, connections, grace, security)
     try:
         listeners = _listeners(listens, paths, share_port)
         tell = _teller(listeners, tls is not None)

@@ -1,0 +1,90 @@
+"""Exports that come over a network: images in registries, files behind URLs."""
+
+import threading
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from ingot.images.fault import ImageFault
+from ingot.serve.export import ContentExport
+
+if TYPE_CHECKING:
+    from ingot.images.cache import Cache
+    from ingot.images.registry.client import Registry
+    from ingot.images.registry.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AfarOptions:
+    """`cache`: where what was fetched is kept, `limit` bytes of it at most. `auth_file`, `ca` and `insecure` are said
+    over what the files of registries say. `hydrate`: whether images are fetched whole in the background, at `rate`
+    bytes a second, 0 for as fast as it goes."""
+
+    cache: str
+    limit: int
+    auth_file: str = ""
+    ca: str = ""
+    insecure: tuple[str, ...] = ()
+    hydrate: bool = False
+    rate: int = 0
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        return cls(**{**record, "insecure": tuple(record["insecure"])})
+
+
+class Afar:
+    """Opens them, with one client and one cache for all. Used by several threads."""
+
+    def __init__(self, options: AfarOptions) -> None:
+        self._options = options
+        self._lock = threading.Lock()
+        self._made: tuple[Registry, Cache] | None = None
+
+    def image(self, reference: str, plain: bool) -> ContentExport:
+        """An image in a registry. Raises ImageFault."""
+        from ingot.images.lazy.open import LazyOptions, open_lazy
+        from ingot.images.reference import Reference
+
+        registry, cache = self._client()
+        options = LazyOptions(hydrate=self._options.hydrate, rate=self._options.rate, decode=not plain)
+        disk = open_lazy(registry, Reference.parse(reference), cache, options)
+        return ContentExport(disk, slow=True, fetched=lambda: disk.chunks.figures.moved)
+
+    def file(self, url: str, plain: bool) -> ContentExport:
+        """A file behind a URL. Raises ImageFault and OSError."""
+        from ingot.images.blob import BlobContent
+        from ingot.images.disk import open_disk
+        from ingot.images.url import open_url
+        from ingot.serve.kept import KeptContent
+
+        if urlsplit(url).username is not None:
+            raise ImageFault(url.partition("//")[0], "Credentials", "no credentials may be in a URL that is served")
+        registry, cache = self._client()
+        kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, self._options.limit)
+        content = open_disk(kept, "raw" if plain else None, subject=url)
+        return ContentExport(content, slow=True, fetched=lambda: kept.fetched)
+
+    def _client(self) -> "tuple[Registry, Cache]":
+        from ingot.images.cache import Cache
+        from ingot.images.registry.client import Registry
+
+        with self._lock:
+            if self._made is None:
+                self._made = Registry(self._settings()), Cache(Path(self._options.cache), self._options.limit)
+            return self._made
+
+    def _settings(self) -> "Settings":
+        from ingot.images.registry.settings import Settings
+
+        loaded = Settings.load()
+        return replace(
+            loaded,
+            auth_files=(Path(self._options.auth_file),) if self._options.auth_file else loaded.auth_files,
+            ca=Path(self._options.ca) if self._options.ca else loaded.ca,
+            insecure=loaded.insecure | frozenset(self._options.insecure),
+        )
