@@ -2,11 +2,14 @@
 
 import os
 import struct
+import tempfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from qcow2_images import COMPRESSED, HEADER, by_qemu, by_reader, by_stream, create, fields, noise, patch, write
 
 from ingot.images.content import FileContent, PartContent
@@ -249,3 +252,30 @@ def test_a_read_that_is_cut_below_is_an_error(image: Path) -> None:
     with pytest.raises(ImageFault):
         Qcow2(PartContent(whole, 0, 3 * CLUSTER))
     whole.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 24), st.sampled_from((0, 1, 512, 1 << 61, COMPRESSED)))),
+    st.one_of(st.just(0), st.integers(0, 12 * CLUSTER)),
+)
+def test_both_ways_to_read_a_damaged_image_agree(
+    template: bytes, patches: list[tuple[int, int, int]], missing: int
+) -> None:
+    """Entries of the tables lead to any cluster, in any way, and the end is missing."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "image.qcow2"
+        path.write_bytes(template)
+        l1, l2 = fields(path)
+        for number, cluster, flags in patches:
+            patch(path, l2 + 8 * (number - 1) if number else l1, "Q", cluster * CLUSTER | flags)
+        os.truncate(path, max(HEADER.size, len(template) - missing))
+        found = [_disk(way, path) for way in (by_reader, by_stream)]
+    assert found[0] == found[1]
+
+
+def _disk(way: Callable[[Path], bytes], path: Path) -> bytes | None:
+    try:
+        return way(path)
+    except ImageFault:
+        return None

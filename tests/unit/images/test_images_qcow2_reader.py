@@ -2,6 +2,7 @@
 
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,20 @@ def test_only_what_is_asked_for_is_told(mixed: Path) -> None:
     ]
     with pytest.raises(ImageFault, match="which has"):
         disk.readinto(disk.size - 10, memoryview(bytearray(11)))
+    disk.close()
+
+
+def test_several_threads_at_once(mixed: Path) -> None:
+    expected = by_qemu(mixed)
+    disk = Qcow2(FileContent(mixed))
+
+    def work(step: int) -> None:
+        for start in range(0, disk.size, step):
+            length = min(step, disk.size - start)
+            assert read(disk, start, length) == expected[start : start + length]
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, (4096, 10_000, 100_000, 1_000_000)))
     disk.close()
 
 
