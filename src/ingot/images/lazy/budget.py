@@ -1,9 +1,9 @@
 """How many bytes may be fetched that nobody has asked for."""
 
 # Before anything was asked for, this much may be guessed.
-CREDIT = 1 << 20
+CREDIT = 512 << 10
 # Guesses that nobody has used so far may be this part of what was used.
-SHARE = 0.25
+SHARE = 0.26
 
 
 class Budget:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ingot.images.cache import Cache
 from ingot.images.chunk import Chunk, Chunks
 from ingot.images.lazy.budget import Budget
-from ingot.images.lazy.flights import PATIENCE_SECONDS, Flight, Flights, Lane
+from ingot.images.lazy.flights import PATIENCE_SECONDS, Flights, Lane
 from ingot.images.lazy.foresight import Foresight
 from ingot.images.lazy.memory import MEMORY, Memory
 from ingot.images.lazy.table import ChunkTable
@@ -66,10 +66,13 @@ class LazyChunks:
     def fetch(self, chunks: Sequence[Chunk]) -> Iterator[bytes | memoryview]:
         numbers = [self.table.number(chunk) for chunk in chunks]
         guesses = self._touch(numbers)
-        found = [self._look(number) for number in numbers]
+        found = {number: self._look(number) for number in numbers}
+        missing = [number for number, data in found.items() if data is None]
+        flights = dict(zip(missing, self._flights.demand(missing), strict=True))
         self._offer(guesses, Lane.GUESS)
-        for data in found:
-            yield data.wait() if isinstance(data, Flight) else data
+        for number in numbers:
+            data = found[number]
+            yield flights[number].wait() if data is None else data
 
     def follow(self, numbers: Sequence[int]) -> None:
         """Fetches these chunks in their order, before they are asked for: a trace."""
@@ -107,7 +110,7 @@ class LazyChunks:
             new = [number for number in numbers if self._foresight.touch(number)]
             self.order.extend(new)
             self.figures.touched += sum(map(self.table.weight, new))
-            return self._foresight.guesses(numbers[0], numbers[-1]) if new else []
+            return self._foresight.guesses(min(numbers), max(numbers)) if new else []
 
     def _offer(self, numbers: Sequence[int], lane: Lane) -> None:
         if not numbers:
@@ -118,7 +121,8 @@ class LazyChunks:
                 if number not in taken:
                     self._foresight.forget(number)
 
-    def _look(self, number: int) -> bytes | memoryview | Flight:
+    def _look(self, number: int) -> bytes | memoryview | None:
+        """A chunk that is on this machine."""
         data = self._memory.get(number)
         if data is not None:
             self.figures.from_memory += 1
@@ -127,7 +131,7 @@ class LazyChunks:
             self.figures.from_disk += 1
             return data
         self.figures.from_remote += 1
-        return self._flights.demand(number)
+        return None
 
     def _cached(self, number: int) -> bool:
         return self._cache is not None and self._cache.has(self.table.digest(number))

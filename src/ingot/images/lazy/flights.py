@@ -1,5 +1,6 @@
 """Chunks on their way: each one once, however many wait for it, and what is asked for before what is guessed."""
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -11,6 +12,8 @@ from ingot.images.chunk import Chunks
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.memory import Memory
 from ingot.images.lazy.table import ChunkTable
+
+log = logging.getLogger(__name__)
 
 CONNECTIONS = 8
 # A reader waits this long for a registry that is away, counted from its first failure.
@@ -88,23 +91,26 @@ class Flights:
         self._idle = 0
         self._closed = False
 
-    def demand(self, number: int) -> Flight:
-        """A flight of this chunk, before all that nobody waits for."""
+    def demand(self, numbers: Iterable[int]) -> list[Flight]:
+        """Flights of these chunks, before all that nobody waits for."""
         with self._lock:
-            flight = self._flights.get(number)
-            if flight is None:
-                flight = Flight(number, Lane.DEMAND)
-                if (data := self._memory.get(number)) is not None:
-                    flight.data = data
-                    flight.landed.set()
-                    return flight
+            return [self._demand(number) for number in numbers]
+
+    def _demand(self, number: int) -> Flight:
+        flight = self._flights.get(number)
+        if flight is None:
+            flight = Flight(number, Lane.DEMAND)
+            if (data := self._memory.get(number)) is not None:
+                flight.data = data
+                flight.landed.set()
+                return flight
+            self._enqueue(flight)
+        else:
+            queued = self._queues[flight.lane].pop(number, None)
+            flight.lane = Lane.DEMAND
+            if queued is not None:
                 self._enqueue(flight)
-            else:
-                queued = self._queues[flight.lane].pop(number, None)
-                flight.lane = Lane.DEMAND
-                if queued is not None:
-                    self._enqueue(flight)
-            return flight
+        return flight
 
     def offer(self, numbers: Iterable[int], lane: Lane) -> list[Flight]:
         """Fetches these in their order when nothing better is to be done; those that are here or on their way already
@@ -203,13 +209,16 @@ class Flights:
                 done += 1
         except ImageFault as raised:
             fault = raised
-        finally:
-            with self._lock:
-                self._under_way[lane] -= 1
-                for flight in run[done:]:
-                    self._failed_once(flight, fault or ImageFault("layer", "Lost", "a chunk did not come", True))
-                # Another of this lane may go now.
-                self._wake()
+        except Exception as error:
+            # Whoever waits must not wait for ever, whatever is wrong.
+            log.exception("chunks cannot be fetched")
+            fault = ImageFault("layer", "Failed", f"its chunks cannot be fetched: {error!r}")
+        with self._lock:
+            self._under_way[lane] -= 1
+            for flight in run[done:]:
+                self._failed_once(flight, fault or ImageFault("layer", "Lost", "a chunk did not come"))
+            # Another of this lane may go now.
+            self._wake()
         if fault is not None and fault.retry:
             time.sleep(_PAUSE_SECONDS)
 

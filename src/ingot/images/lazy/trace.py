@@ -39,10 +39,14 @@ class Trace(msgspec.Struct, frozen=True):
         """The chunks of a layer that has `count`, each once; what cannot be is left out, since anybody may have
         written the trace."""
         found: dict[int, None] = {}
+        left = count
         for first, length in self.runs:
-            found.update(dict.fromkeys(range(max(first, 0), min(first + length, count))))
-            if len(found) == count:
+            run = range(max(first, 0), min(first + length, count))
+            left -= len(run)
+            if left < 0:
+                # It names chunks more than once, and could go on with that for long.
                 break
+            found.update(dict.fromkeys(run))
         return list(found)
 
     def encode(self) -> bytes:
