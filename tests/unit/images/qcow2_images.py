@@ -13,11 +13,9 @@ HEADER = struct.Struct(">4sIQIIQIIQQIIQ")
 COMPRESSED = 1 << 62
 
 
-def create(path: Path, size: int, cluster: int = 1 << 16, version: int = 3, compression: str = "zlib") -> Path:
-    options = f"cluster_size={cluster},compat={'0.10' if version == 2 else '1.1'}"
-    if compression != "zlib":
-        options += f",compression_type={compression}"
-    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", "-o", options, path, str(size)], check=True)
+def create(path: Path, size: int, cluster: int = 1 << 16, version: int = 3, options: str = "") -> Path:
+    given = f"cluster_size={cluster},compat={'0.10' if version == 2 else '1.1'}{options and ','}{options}"
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", "-o", given, path, str(size)], check=True)
     return path
 
 

@@ -83,7 +83,6 @@ HEADERS = [
     (INCOMPATIBLE, "Q", 2, "corrupt"),
     (INCOMPATIBLE, "Q", 4, "data file"),
     (INCOMPATIBLE, "Q", 8, "two things"),
-    (INCOMPATIBLE, "Q", 16, "extended L2"),
     (INCOMPATIBLE, "Q", 32, "not known (0x20)"),
     (REFCOUNT_ORDER, "I", 7, "2^7"),
     (LENGTH, "I", 96, "header of 96"),
@@ -181,6 +180,15 @@ def test_a_cluster_beyond_the_end(image: Path) -> None:
 def test_a_zero_cluster_of_version_2(tmp_path: Path) -> None:
     path = write(create(tmp_path / "v2.qcow2", SIZE, version=2), "write -P 1 0 64k")
     refused(entry(path, 0, lambda old: old | 1), "version 2")
+
+
+def test_extended_entries_that_say_two_things(tmp_path: Path) -> None:
+    path = create(tmp_path / "x.qcow2", SIZE, options="extended_l2=on")
+    _, l2 = fields(write(path, "write -P 1 0 4k"))
+    for bitmap in (1 << 32 | 1, 1 << 33 | 3):
+        refused(patch(path, l2 + 8, "Q", bitmap), "says two things")
+    refused(patch(path, l2, "QQ", 0, 1), "says two things")
+    refused(patch(path, 20, "I", 13), "2^14 or more")
 
 
 def test_two_places_of_the_disk_may_share_a_cluster(image: Path) -> None:

@@ -86,9 +86,22 @@ def test_several_threads_at_once(mixed: Path) -> None:
 
 
 def test_zstd(tmp_path: Path, source: Path) -> None:
-    path = create(tmp_path / "z.qcow2", 2 * MIB, compression="zstd")
+    path = create(tmp_path / "z.qcow2", 2 * MIB, options="compression_type=zstd")
     write(path, f"write -c -s {source} 128k 1M")
     assert by_reader(path) == by_stream(path, 10_000) == by_qemu(path)
+
+
+def test_extended_entries(tmp_path: Path, source: Path) -> None:
+    path = create(tmp_path / "x.qcow2", 5 * MIB + 512, options="extended_l2=on")
+    small = [f"write -s {source} {start}k 2k" for start in (1, 3, 77, 79, 200, 4000)]
+    write(path, f"write -c -s {source} 1M 256k", f"write -s {source} 2M 300k", "write -z 2050k 7k", *small)
+    write(path, "write -P 9 5M 512", "discard 2100k 64k")
+    expected = by_qemu(path)
+    assert by_reader(path) == by_reader(path, 1234) == expected
+    assert by_stream(path) == by_stream(path, 10_001) == expected
+    disk = Qcow2(FileContent(path))
+    assert [extent.data for extent in disk.extents(78 * KIB, 86 * KIB)] == [True, False]
+    disk.close()
 
 
 def test_a_snapshot_is_not_the_disk(tmp_path: Path, source: Path) -> None:
@@ -109,18 +122,25 @@ operations = st.lists(
 @given(
     history=st.lists(operations, min_size=1, max_size=2),
     cluster=st.sampled_from((512, 4096, 65536, 2 * MIB)),
-    version=st.sampled_from((2, 3)),
+    form=st.sampled_from(((2, ""), (3, ""), (3, "extended_l2=on"))),
     tail=st.sampled_from((0, 512, 1024 + 512)),
     piece=st.integers(1, 3 * MIB),
     stops=st.sets(st.integers(0, 20)),
 )
 def test_any_history(
-    history: list[list[tuple[str, int, int]]], cluster: int, version: int, tail: int, piece: int, stops: set[int]
+    history: list[list[tuple[str, int, int]]],
+    cluster: int,
+    form: tuple[int, str],
+    tail: int,
+    piece: int,
+    stops: set[int],
 ) -> None:
+    version, options = form
+    cluster = max(cluster, 1 << 14) if options else cluster
     unit = min(cluster, 65536)
     with tempfile.TemporaryDirectory() as name:
         source = noise(Path(name) / "noise", 9 * unit)
-        path = create(Path(name) / "i.qcow2", -(-48 * unit // cluster) * cluster + tail, cluster, version)
+        path = create(Path(name) / "i.qcow2", -(-48 * unit // cluster) * cluster + tail, cluster, version, options)
         for number, part in enumerate(history):
             if number:
                 snapshot(path)

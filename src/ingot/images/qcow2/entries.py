@@ -12,6 +12,8 @@ from ingot.images.qcow2.header import SECTOR, Header
 _OFFSET = 0x00FF_FFFF_FFFF_FE00
 _COMPRESSED = 1 << 62
 _ZERO = 1
+# Of an extended entry's second number: one bit for each part of the cluster that has data, behind those for zeros.
+_ALL_PARTS = (1 << 32) - 1
 
 
 class Kind(enum.IntEnum):
@@ -81,6 +83,9 @@ class Decoder:
 
         `tables` has the offsets of the header and of all L2 tables, where no data can be. Raises ImageFault.
         """
+        if self._header.extended:
+            yield from _joined(self._subclusters(table, base, start, end, tables))
+            return
         bits = self._header.cluster_bits
         size = 1 << bits
         kind, begin, host = Kind.ZERO, start, 0
@@ -107,22 +112,54 @@ class Decoder:
         if begin < end:
             yield _run(begin, end, kind, host)
 
+    def _subclusters(
+        self, table: Sequence[int], base: int, start: int, end: int, tables: Container[int]
+    ) -> Iterator[Run]:
+        """The same by extended entries, not joined."""
+        bits = self._header.cluster_bits
+        size, part = 1 << bits, 1 << bits - 5
+        at = start
+        while at < end:
+            index = at - base >> bits
+            entry, bitmap = table[2 * index], table[2 * index + 1]
+            stop = min((at | size - 1) + 1, end)
+            if entry & _COMPRESSED:
+                yield self._packed(entry, at, stop - at, tables)
+                at = stop
+                continue
+            offset = entry & _OFFSET
+            used = bitmap & _ALL_PARTS
+            if used & bitmap >> 32 or (used and not offset):
+                raise self.fault("BadEntry", f"says two things about the cluster of byte {at} of its disk")
+            self._check_place(offset, at, tables, bool(used))
+            while at < stop:
+                number = (at & size - 1) // part
+                next_at = min((at | part - 1) + 1, stop)
+                kind = Kind.PLAIN if used >> number & 1 else Kind.ZERO
+                place = offset + (at & size - 1) if kind else 0
+                if place >= self._end:
+                    raise self.fault("Truncated", f"has byte {at} of its disk at {place}, beyond its end")
+                yield _run(at, next_at, kind, place)
+                at = next_at
+
     def _is_zero(self, entry: int, at: int, tables: Container[int]) -> bool:
         """Whether the entry of a cluster that is not compressed means zeros. Raises ImageFault for a wrong one."""
+        zero = bool(entry & _ZERO)
         offset = entry & _OFFSET
+        if zero and self._header.version < 3:
+            raise self.fault("BadEntry", "is of version 2 and has a zero cluster, which came with version 3")
+        self._check_place(offset, at, tables, not zero)
+        return zero or offset == 0
+
+    def _check_place(self, offset: int, at: int, tables: Container[int], used: bool) -> None:
         if offset & self._header.cluster_size - 1:
             raise self.fault("Unaligned", f"has the cluster of byte {at} of its disk at {offset}, not at a cluster")
-        if entry & _ZERO:
-            if self._header.version < 3:
-                raise self.fault("BadEntry", "is of version 2 and has a zero cluster, which came with version 3")
-            return True
-        if offset == 0:
-            return True
+        if not used or offset == 0:
+            return
         if offset >= self._end:
             raise self.fault("Truncated", f"has the cluster of byte {at} of its disk at {offset}, beyond its end")
         if offset in tables or self._header.l1_offset <= offset < self._l1_end:
             raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {offset}, in a table")
-        return False
 
     def _packed(self, entry: int, at: int, length: int, tables: Container[int]) -> Run:
         host = entry & self._packed_offset
@@ -141,3 +178,16 @@ class Decoder:
 
 def _run(start: int, end: int, kind: Kind, host: int) -> Run:
     return Run(start, end - start, kind, host, end - start if kind else 0)
+
+
+def _joined(runs: Iterator[Run]) -> Iterator[Run]:
+    """Neighbours on the disk as one, where they are neighbours in the file."""
+    last = next(runs)
+    for run in runs:
+        follows = run.kind is Kind.ZERO or (run.kind is Kind.PLAIN and run.host == last.host + last.length)
+        if run.kind is last.kind and follows:
+            last = _run(last.start, run.start + run.length, last.kind, last.host)
+        else:
+            yield last
+            last = run
+    yield last

@@ -19,6 +19,7 @@ _COMPRESSION_TYPE = FIELDS.size + FEATURES.size
 _DIRTY, _CORRUPT, _DATA_FILE, _COMPRESSION, _EXTENDED = (1 << bit for bit in range(5))
 # QEMU's own bounds, but for the size, which is far above any disk that is.
 _CLUSTER_BITS = range(9, 22)
+_LEAST_EXTENDED = 14
 _MOST_L1 = 32 << 20 >> 3
 _MOST_SNAPSHOTS = 65536
 _MOST_REFCOUNT_ORDER = 6
@@ -71,9 +72,14 @@ class Header:
         return 1 << self.cluster_bits
 
     @property
+    def extended(self) -> bool:
+        """Whether an L2 entry has a second number, which says more of each 32nd of its cluster."""
+        return bool(self.features & _EXTENDED)
+
+    @property
     def l2_entries(self) -> int:
         """How many clusters one L2 table maps."""
-        return 1 << self.cluster_bits - 3
+        return 1 << self.cluster_bits - (4 if self.extended else 3)
 
     @property
     def l1_needed(self) -> int:
@@ -107,9 +113,10 @@ class Header:
     def check_decodable(self) -> None:
         """Raises BadHeader for an image that `check` refuses, or that only QEMU can decode."""
         self.check()
-        if self.features & _EXTENDED:
-            cure = "make it plain with `qemu-img convert -O qcow2 -o extended_l2=off`"
-            raise BadHeader(f"has extended L2 entries, which are not read here: {cure}")
+        if self.extended and self.cluster_bits < _LEAST_EXTENDED:
+            raise BadHeader(
+                f"has extended L2 entries for clusters of 2^{self.cluster_bits} bytes; it must be 2^14 or more"
+            )
         if self.compression not in (ZLIB, ZSTD):
             raise BadHeader(f"is compressed by a method that is not known ({self.compression}): {_FLATTEN}")
         if (self.compression != ZLIB) != bool(self.features & _COMPRESSION):
