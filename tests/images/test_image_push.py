@@ -130,6 +130,16 @@ def test_every_format_is_pushed(
         assert pull(registry, reference)[:SIZE] == disk.read_bytes(), kind
 
 
+def test_an_iso_is_pushed_as_it_is(registry: Registry, repository: Callable[[], Reference], tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "readme").write_text("hello")
+    iso, reference = tmp_path / "cd.iso", repository()
+    command = ["xorriso", "-as", "mkisofs", "-quiet", "-o", iso, tmp_path / "files"]
+    subprocess.run(command, check=True, capture_output=True)
+    push(registry, iso, reference)
+    assert pull(registry, reference) == iso.read_bytes()
+
+
 @pytest.mark.parametrize("size", [1, 512, CHUNK_SIZE + 1, 1 << 20])
 def test_disks_of_any_size(registry: Registry, repository: Callable[[], Reference], tmp_path: Path, size: int) -> None:
     """Also one that has nothing but zeros. A disk has whole sectors: the last one is filled with zeros."""

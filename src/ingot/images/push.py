@@ -50,11 +50,12 @@ class Pushed:
     sent: int
 
 
-def lay_out(disk: Content, progress: Progress = lambda done, whole: None) -> Qcow2Image:
-    """The disk as the qcow2 file that is pushed, without its zeros, for which all of it is read. Raises ImageFault."""
+def lay_out(disk: Content, subject: str, progress: Progress = lambda done, whole: None) -> Qcow2Image:
+    """The disk as the qcow2 file that is pushed, without its zeros, for which all of it is read. `subject` names it in
+    errors. Raises ImageFault."""
     if disk.size == 0:
-        raise ImageFault("the disk", "BadDisk", "it has no bytes at all")
-    return Qcow2Image(disk, Layout(disk.size, nonzero(disk, progress)))
+        raise ImageFault(subject, "BadDisk", "it has no bytes at all")
+    return Qcow2Image(disk, Layout(disk.size, nonzero(disk, progress)), subject)
 
 
 def push_disk(
@@ -65,7 +66,7 @@ def push_disk(
     progress: Progress = lambda done, whole: None,
 ) -> Pushed:
     """Lays out a disk and makes it the image of that tag. Raises ImageFault."""
-    return push_file(registry, lay_out(disk), reference, options, progress)
+    return push_file(registry, lay_out(disk, "the disk"), reference, options, progress)
 
 
 def push_file(

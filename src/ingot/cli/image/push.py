@@ -55,7 +55,7 @@ def push(
         content = open_disk(disk)
         try:
             with progress(f"{disk.name}, looking for zeros") as tell:
-                image = lay_out(content, tell)
+                image = lay_out(content, str(disk), tell)
             with progress(disk.name) as tell:
                 pushed = push_file(registry, image, target, options, tell)
         finally:
