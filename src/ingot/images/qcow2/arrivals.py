@@ -3,21 +3,22 @@
 from array import array
 from collections.abc import Iterator
 
-from ingot.images.fault import ImageFault
 from ingot.images.qcow2.entries import Decoder, Run, unpack
 from ingot.images.qcow2.header import Header
 from ingot.images.qcow2.spool import Spool
+
+# Beyond the end of every file, for one of which the end is not known yet.
+ENDLESS = 1 << 62
 
 
 class Arrivals:
     """Which tables are there. The L1 must come before an L2 is known as one: until then all bytes are put aside."""
 
-    def __init__(self, subject: str, header: Header, spool: Spool, end: int) -> None:
-        """`end` is where the file ends, or beyond. Raises ImageFault."""
+    def __init__(self, subject: str, header: Header, spool: Spool) -> None:
         self._subject = subject
         self._header = header
         self._spool = spool
-        self._decoder = Decoder(subject, header, end)
+        self._decoder = Decoder(subject, header, ENDLESS)
         self._l1_length = 8 * header.l1_needed
         size = header.cluster_size
         self._l1_stop = -(-(header.l1_offset + self._l1_length) // size) * size
@@ -25,8 +26,6 @@ class Arrivals:
         self._places: frozenset[int] = frozenset()
         self._order: list[tuple[int, int]] = []
         self._next = 0
-        if header.l1_offset + self._l1_length > end:
-            raise ImageFault(subject, "Truncated", f"it ends at byte {end}, within its L1 table")
 
     @property
     def complete(self) -> bool:

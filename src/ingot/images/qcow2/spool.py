@@ -64,7 +64,7 @@ class Spool:
         while len(rest):
             count = os.preadv(self._descriptor, [rest], start)
             if count == 0:
-                raise ImageFault(str(self._path), "Truncated", f"it ends at byte {start}: begin again", retry=True)
+                raise ImageFault(str(self._path), "BadCheckpoint", f"it ends at byte {start}: begin again", retry=True)
             start, rest = start + count, rest[count:]
         return buffer
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from ingot.images.fault import ImageFault
-from ingot.images.qcow2.arrivals import Arrivals
+from ingot.images.qcow2.arrivals import ENDLESS, Arrivals
 from ingot.images.qcow2.checkpoint import Checkpoint, bad_checkpoint
 from ingot.images.qcow2.clusters import Unpacker
 from ingot.images.qcow2.entries import Kind, Run
@@ -21,7 +21,6 @@ _WINDOW = 2 << 20
 _LONGEST = 4 << 20
 # Runs take about 200 bytes each. Tables that would make more of them known at once are left for the end.
 _MOST_EXPECTED = 1 << 19
-_ENDLESS = 1 << 62
 
 
 class Qcow2Stream:
@@ -36,26 +35,17 @@ class Qcow2Stream:
     safe. All methods raise ImageFault for an image that `Qcow2` would not read either, and OSError of the spool.
     """
 
-    def __init__(
-        self,
-        write: Write,
-        spool: Path,
-        *,
-        subject: str = "the qcow2 image",
-        limit: int = MOST_BYTES,
-        length: int = _ENDLESS,
-    ) -> None:
-        """`limit` is the largest disk that is accepted; `length` that of the file, where it is known."""
-        self._begin(write, Spool.create(spool), subject, limit, length)
+    def __init__(self, write: Write, spool: Path, *, subject: str = "the qcow2 image", limit: int = MOST_BYTES) -> None:
+        """`limit` is the largest disk that is accepted, in bytes; `subject` names the image in errors."""
+        self._begin(write, Spool.create(spool), subject, limit)
 
-    def _begin(self, write: Write, spool: Spool, subject: str, limit: int, length: int) -> None:
+    def _begin(self, write: Write, spool: Spool, subject: str, limit: int) -> None:
         self.header: Header | None = None
         self.position = 0
         self._write = write
         self._spool = spool
         self._subject = subject
         self._limit = limit
-        self._length = length
         self._buffer = memoryview(bytearray(_LONGEST + _WINDOW))
         # The buffer has the bytes of the file from `_base` to `position`; those before `_done` have been dealt with.
         self._base = 0
@@ -73,12 +63,11 @@ class Qcow2Stream:
         *,
         subject: str = "the qcow2 image",
         limit: int = MOST_BYTES,
-        length: int = _ENDLESS,
     ) -> Self:
         """Goes on where `state` was taken. Raises ImageFault BadCheckpoint when it does not fit: begin again."""
         told = Checkpoint.decode(state, subject)
         made = cls.__new__(cls)
-        made._begin(write, told.spool(spool, subject), subject, limit, length)
+        made._begin(write, told.spool(spool, subject), subject, limit)
         made._restore(told)
         return made
 
@@ -119,7 +108,7 @@ class Qcow2Stream:
         for run in self._forecast:
             self._write_last(run)
         for index in sorted(self._behind | self._deferred):
-            border = _ENDLESS if index in self._deferred else self._arrivals.border(index)
+            border = ENDLESS if index in self._deferred else self._arrivals.border(index)
             for run in self._arrivals.runs(index):
                 if run.kind and run.host < border:
                     self._write_spooled(run, border)
@@ -155,7 +144,7 @@ class Qcow2Stream:
 
     def _set_header(self, head: bytes) -> None:
         self.header = check_head(head, self._subject, self._limit)
-        self._arrivals = Arrivals(self._subject, self.header, self._spool, self._length)
+        self._arrivals = Arrivals(self._subject, self.header, self._spool)
         self._unpacker = Unpacker(self._subject, self.header)
         self._cluster = memoryview(bytearray(self.header.cluster_size))
 
