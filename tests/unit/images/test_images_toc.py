@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ingot.images.blob import FileBlob
 from ingot.images.fault import ImageFault
 from ingot.images.zstd_chunked.position import CHECKSUM, FOOTER_SIZE, POSITION, Position
-from ingot.images.zstd_chunked.toc import MOST_CHUNK, parse_toc, read_toc
+from ingot.images.zstd_chunked.toc import MOST_CHUNK, MOST_ENTRIES, parse_toc, read_toc
 
 END = 10_000
 DIGEST = f"sha256:{hashlib.sha256(b'x').hexdigest()}"
@@ -136,6 +136,12 @@ def test_the_same_name_twice() -> None:
 )
 def test_what_is_no_table(data: bytes) -> None:
     with pytest.raises(ImageFault):
+        parse_toc("layer", data, END)
+
+
+def test_more_entries_than_any_image_has() -> None:
+    data = b'{"version": 1, "entries": [' + b'{"type":"","name":""},' * (2 * MOST_ENTRIES) + b"{}]}"
+    with pytest.raises(ImageFault, match=f"more than {MOST_ENTRIES} entries"):
         parse_toc("layer", data, END)
 
 

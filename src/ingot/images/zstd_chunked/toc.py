@@ -19,6 +19,8 @@ MOST_FILE = 1 << 50
 # What frames may add to bytes that cannot be compressed.
 _FRAMING = 4096
 MOST_NAME = 4096
+# Twice what the largest image of ours has. An entry takes some 400 bytes of memory while the table is read.
+MOST_ENTRIES = 1 << 20
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -145,6 +147,9 @@ def inflate(subject: str, data: bytes | bytearray | memoryview, size: int) -> by
 
 def parse_toc(subject: str, table: bytes, end: int) -> Toc:
     """Raises ImageFault for a table that is not in the format; `end` is where the layer's chunks must end."""
+    # Each entry is an object, and may hold one more, for extended attributes.
+    if table.count(b"{") > 2 * MOST_ENTRIES:
+        raise ImageFault(subject, "BadTable", f"its table of contents has more than {MOST_ENTRIES} entries")
     try:
         decoded = msgspec.json.decode(table, type=_Table)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
