@@ -1,0 +1,88 @@
+"""Seeds: chunks out of disks on this machine, verified, whatever became of the disks."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from ingot.images.chunk import Chunk
+from ingot.images.seeds import Place, Seeds, register, withdraw
+
+SIZE = 4096
+
+
+def make(path: Path, numbers: range) -> list[tuple[int, Chunk]]:
+    """A disk with a chunk for each number, and where they are."""
+    pieces = [number.to_bytes(8, "little") * (SIZE // 8) for number in numbers]
+    path.write_bytes(b"".join(pieces))
+    return [(place * SIZE, Chunk(hashlib.sha256(piece).digest(), SIZE, 0, 10)) for place, piece in enumerate(pieces)]
+
+
+def test_chunks_come_from_all_disks(tmp_path: Path) -> None:
+    old = make(tmp_path / "old.raw", range(200))
+    new = make(tmp_path / "new.raw", range(150, 300))
+    register(tmp_path / "seeds", tmp_path / "old.raw", old)
+    register(tmp_path / "seeds", tmp_path / "new.raw", new)
+    with Seeds(tmp_path / "seeds") as seeds:
+        for _, chunk in [*old, *new]:
+            data = seeds.get(chunk.digest)
+            assert data is not None
+            assert hashlib.sha256(data).digest() == chunk.digest
+        assert seeds.find(old[7][1].digest) == Place(tmp_path / "old.raw", 7 * SIZE, SIZE)
+        for absent in (bytes(32), b"\xff" * 32, hashlib.sha256(b"").digest()):
+            assert not seeds.has(absent)
+            assert seeds.get(absent) is None
+
+
+def test_a_changed_disk_gives_nothing_wrong_and_another_one_helps(tmp_path: Path) -> None:
+    chunks = make(tmp_path / "good.raw", range(10))
+    make(tmp_path / "bad.raw", range(10))
+    register(tmp_path / "seeds", tmp_path / "good.raw", chunks)
+    register(tmp_path / "seeds", tmp_path / "bad.raw", chunks)
+    with (tmp_path / "bad.raw").open("r+b") as file:
+        file.seek(3 * SIZE)
+        file.write(b"changed")
+        file.truncate(8 * SIZE)
+    with Seeds(tmp_path / "seeds") as seeds:
+        assert all(seeds.get(chunk.digest) is not None for _, chunk in chunks)
+    (tmp_path / "good.raw").unlink()
+    with Seeds(tmp_path / "seeds") as seeds:
+        assert [seeds.get(chunk.digest) is None for _, chunk in chunks].count(True) == 3
+    assert len(list((tmp_path / "seeds").iterdir())) == 1
+
+
+def test_a_disk_is_withdrawn(tmp_path: Path) -> None:
+    chunks = make(tmp_path / "disk.raw", range(3))
+    register(tmp_path / "seeds", tmp_path / "disk.raw", chunks)
+    withdraw(tmp_path / "seeds", tmp_path / "disk.raw")
+    withdraw(tmp_path / "seeds", tmp_path / "disk.raw")
+    with Seeds(tmp_path / "seeds") as seeds:
+        assert not seeds.has(chunks[0][1].digest)
+
+
+@pytest.mark.parametrize("length", [0, 3, 40, -1])
+def test_a_damaged_table_is_passed_over(tmp_path: Path, length: int) -> None:
+    chunks = make(tmp_path / "disk.raw", range(3))
+    register(tmp_path / "seeds", tmp_path / "disk.raw", chunks)
+    (table,) = (tmp_path / "seeds").iterdir()
+    table.write_bytes(table.read_bytes()[:length])
+    with Seeds(tmp_path / "seeds") as seeds:
+        assert not seeds.has(chunks[0][1].digest)
+
+
+def test_the_oldest_tables_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingot.images.seeds._MOST_TABLES", 3)
+    for number in range(5):
+        disk = tmp_path / f"{number}.raw"
+        register(tmp_path / "seeds", disk, make(disk, range(number, number + 1)))
+        newest = max((tmp_path / "seeds").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        os.utime(newest, (number + 1, number + 1))
+    with Seeds(tmp_path / "seeds") as seeds:
+        found = [seeds.has(hashlib.sha256(number.to_bytes(8, "little") * 512).digest()) for number in range(5)]
+    assert found == [False, False, True, True, True]
+
+
+def test_without_a_directory_there_are_none(tmp_path: Path) -> None:
+    with Seeds(tmp_path / "none") as seeds:
+        assert not seeds.has(bytes(32))
