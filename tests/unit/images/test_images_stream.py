@@ -145,7 +145,7 @@ def test_no_more_comes_than_the_limit(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_beside_the_disk_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingot.images.stream._MOST_BESIDE", 1 << 20)
+    monkeypatch.setattr("ingot.images.decoding._MOST_BESIDE", 1 << 20)
     packed = gzip.compress(layer(("other", bytes(20 << 20)), ("disk/a", b"disk")))
     with blob(tmp_path / "blob", packed) as source:
         assert fault(open_stream(source, limit=1 << 20)).reason == "TooLarge"
@@ -155,7 +155,7 @@ def test_what_is_beside_the_disk_is_bounded_too(tmp_path: Path, monkeypatch: pyt
 def test_a_stream_goes_on_from_each_of_its_checkpoints(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingot.images.stream._CUT", 1)
+    monkeypatch.setattr("ingot.images.decoding._CUT", 1)
     monkeypatch.setattr("ingot.images.fetching.PIECE", 100_000)
     data = disk(3_000_000)
     packed = PACKERS[name](layer(("etc/a", b"x" * 1000), ("disk/disk.img", data), ("z", disk(1_000_000))))
@@ -178,7 +178,7 @@ def test_a_stream_goes_on_from_each_of_its_checkpoints(
 
 @pytest.mark.parametrize("name", ["zstd", "xz", "lz4"])
 def test_frames_are_resumed_between_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingot.images.stream._CUT", 1)
+    monkeypatch.setattr("ingot.images.decoding._CUT", 1)
     parts = [disk(100_000 + number) for number in range(8)]
     packed = b"".join(map(PACKERS[name], parts))
     digest = Digest.of(packed)
