@@ -23,6 +23,7 @@ from ingot.images.content import read
 from ingot.images.disk import open_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.seeds import register
 
 SIZE = 4 << 20
 
@@ -83,7 +84,7 @@ def test_inspect(pushed: Reference, tmp_path: Path) -> None:
     assert "os=debian" in text
 
 
-def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, tmp_path: Path) -> None:
+def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, disk: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     content = open_container_disk(registry, registry.resolve(pushed)).content()
     chunks = list(content.pieces.chunks())[-2:]
@@ -91,6 +92,9 @@ def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, tmp_p
         cache.put(chunk.digest, data)
     found = done("inspect", pushed, "--cache", cache.directory)["disk"]["chunks"]
     assert (found["here"], found["hereCompressed"]) == (2, sum(chunk.end - chunk.start for chunk in chunks))
+    third = list(content.pieces.chunks())[-3]
+    register(cache.directory / "seeds", disk, [(0, third)])
+    assert done("inspect", pushed, "--cache", cache.directory)["disk"]["chunks"]["here"] == 3
 
 
 def test_inspect_and_verify_an_image_without_chunks(

@@ -1,8 +1,8 @@
 """What an image is: platforms, labels, layers, the disk in it, and how much of that is on this machine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ingot.images.cache import Cache
 from ingot.images.container_disk import ContainerDisk, open_container_disk
 from ingot.images.content import read
 from ingot.images.disk import open_disk
@@ -18,7 +18,7 @@ from ingot.images.zstd_chunked.pieces import Pieces
 @dataclass(frozen=True, slots=True)
 class ChunkFigures:
     """Chunks of the file with the disk: how many, those of them that differ from each other, their bytes as they are
-    moved. `here` and `here_bytes` are what this machine's cache has of them."""
+    moved. `here` and `here_bytes` are what this machine has of them."""
 
     count: int
     distinct: int
@@ -50,22 +50,23 @@ class Inspection:
     disk: DiskFigures
 
 
-def inspect_image(registry: Registry, image: Image, cache: Cache | None) -> Inspection:
-    """Reads tables and headers only; of a layer without a table, the beginning. Raises ImageFault."""
+def inspect_image(registry: Registry, image: Image, here: Callable[[bytes], bool]) -> Inspection:
+    """Reads tables and headers only; of a layer without a table, the beginning. `here` tells whether this machine has
+    the chunk of a digest. Raises ImageFault."""
     config = registry.config(image)
     if image.index is not None and isinstance(image.index.parsed, Index):
         platforms = [str(each.platform) for each in image.index.parsed.manifests if each.platform]
     else:
         platforms = ["/".join(part for part in (config.os, config.architecture, config.variant) if part)]
     disk = open_container_disk(registry, image)
-    figures = _streamed(disk) if disk.pieces is None else _chunked(disk, disk.pieces, cache)
+    figures = _streamed(disk) if disk.pieces is None else _chunked(disk, disk.pieces, here)
     return Inspection(image, platforms, config.labels, image.manifest.layers, figures)
 
 
-def _chunked(disk: ContainerDisk, pieces: Pieces, cache: Cache | None) -> DiskFigures:
+def _chunked(disk: ContainerDisk, pieces: Pieces, here: Callable[[bytes], bool]) -> DiskFigures:
     file = disk.content()
     kind = sniff(bytes(read(file, 0, min(HEAD, file.size))))
-    chunks = _count(pieces, cache)
+    chunks = _count(pieces, here)
     if kind not in ("qcow2", "raw", "iso"):
         return DiskFigures(disk.name, kind, disk.how, file.size, None, None, chunks)
     content = open_disk(file, "qcow2" if kind == "qcow2" else "raw", subject=disk.blob.subject)
@@ -73,11 +74,11 @@ def _chunked(disk: ContainerDisk, pieces: Pieces, cache: Cache | None) -> DiskFi
     return DiskFigures(disk.name, kind, disk.how, file.size, content.size, data, chunks)
 
 
-def _count(pieces: Pieces, cache: Cache | None) -> ChunkFigures:
+def _count(pieces: Pieces, here: Callable[[bytes], bool]) -> ChunkFigures:
     chunks = list(pieces.chunks())
     distinct = {chunk.digest: chunk.end - chunk.start for chunk in chunks}
-    here = [size for digest, size in distinct.items() if cache is not None and cache.has(digest)]
-    return ChunkFigures(len(chunks), len(distinct), sum(distinct.values()), len(here), sum(here))
+    found = [size for digest, size in distinct.items() if here(digest)]
+    return ChunkFigures(len(chunks), len(distinct), sum(distinct.values()), len(found), sum(found))
 
 
 def _streamed(disk: ContainerDisk) -> DiskFigures:

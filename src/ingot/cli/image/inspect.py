@@ -1,5 +1,7 @@
 """`ingot image inspect`."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,18 +30,33 @@ def inspect(reference: str, cache: Path | None, platform: "Platform | None", acc
 
     Only tables are read; of an image without chunks, the beginning of its layer.
     """
-    from ingot.images.cache import Cache, default_directory
+    from ingot.images.cache import default_directory
     from ingot.images.inspection import inspect_image
     from ingot.images.reference import Reference
 
     directory = cache or default_directory()
     with access.client() as registry:
-        kept = Cache(directory) if directory.is_dir() else None
-        found = inspect_image(registry, registry.resolve(Reference.parse(reference), platform), kept)
+        image = registry.resolve(Reference.parse(reference), platform)
+        with _present(directory) as here:
+            found = inspect_image(registry, image, here)
     if output == "json":
         show(_document(found), output)
     else:
         click.echo("\n".join(_lines(found)))
+
+
+@contextmanager
+def _present(directory: Path) -> Iterator[Callable[[bytes], bool]]:
+    """Whether this machine has a chunk: in its cache, or in a disk that was made from an image."""
+    from ingot.images.cache import Cache
+    from ingot.images.seeds import Seeds
+
+    if not directory.is_dir():
+        yield lambda digest: False
+        return
+    cache = Cache(directory)
+    with Seeds(directory / "seeds") as seeds:
+        yield lambda digest: cache.has(digest) or seeds.has(digest)
 
 
 def _document(found: "Inspection") -> dict[str, Any]:
