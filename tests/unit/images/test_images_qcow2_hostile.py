@@ -118,6 +118,13 @@ def test_a_disk_that_is_larger_than_the_target(image: Path, tmp_path: Path) -> N
     stream.close()
 
 
+def test_more_tables_than_we_take(tmp_path: Path) -> None:
+    path = create(tmp_path / "fine.qcow2", 33 << 30, cluster=512)
+    for way in (by_reader, by_stream):
+        with pytest.raises(ImageFault, match="make its clusters larger"):
+            way(path)
+
+
 def test_dirty_is_read_as_qemu_does(image: Path) -> None:
     expected = by_qemu(image)
     patch(image, INCOMPATIBLE, "Q", 1)

@@ -24,7 +24,8 @@ class Arrivals:
         self._l1_stop = -(-(header.l1_offset + self._l1_length) // size) * size
         self._offsets: array[int] | None = None
         self._places: frozenset[int] = frozenset()
-        self._order: list[tuple[int, int]] = []
+        # The indexes of the tables, in the order in which they come.
+        self._order: list[int] = []
         self._next = 0
 
     @property
@@ -44,7 +45,7 @@ class Arrivals:
             return min(end, self._l1_stop), True
         if self._next == len(self._order):
             return end, False
-        offset = self._order[self._next][0]
+        offset = self._offsets[self._order[self._next]]
         if done < offset:
             return min(end, offset), False
         return min(end, offset + self._header.cluster_size), True
@@ -56,11 +57,15 @@ class Arrivals:
                 return
             l1 = unpack(self._spool.kept(self._header.l1_offset, self._l1_length))
             self._offsets = self._decoder.l2_offsets(l1)
-            self._order = sorted((offset, index) for index, offset in enumerate(self._offsets) if offset)
+            there = (index for index, offset in enumerate(self._offsets) if offset)
+            self._order = sorted(there, key=self._offsets.__getitem__)
             self._places = frozenset(self._offsets) | {0}
-        while self._next < len(self._order) and self._order[self._next][0] + self._header.cluster_size <= done:
+        while self._next < len(self._order):
+            index = self._order[self._next]
+            if self._offsets[index] + self._header.cluster_size > done:
+                return
             self._next += 1
-            yield self._order[self._next - 1][1]
+            yield index
 
     def border(self, index: int) -> int:
         """Where the stream was when an L2 table was known: what it says of bytes before comes too late for them."""
