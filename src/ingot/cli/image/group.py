@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "inspect": "ingot.cli.image.inspect:inspect",
     "verify": "ingot.cli.image.verify:verify",
     "diff": "ingot.cli.image.diff:diff",
+    "trace": "ingot.cli.image.trace:trace",
 }
 
 

@@ -70,7 +70,8 @@ class LazyDisk:
         self._follower.start()
 
     def _ahead(self, registry: Registry, options: LazyOptions) -> None:
-        if options.follow:
+        # Numbers of an index are those of one machine; a trace counts chunks that are the same everywhere.
+        if options.follow and self.disk.pieces is not None:
             self._follow(registry)
         if options.hydrate:
             self._hydrator = Hydrator(self.chunks, options.rate)

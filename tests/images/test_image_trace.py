@@ -1,0 +1,75 @@
+"""`ingot image trace`: a guest is watched, and what it reads is attached to the image."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ingot.cli.main import cli
+from ingot.images.chunk import CHUNK_SIZE
+from ingot.images.content import FileContent
+from ingot.images.push import PushOptions, push_disk
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+
+SIZE = 64 * CHUNK_SIZE
+
+
+@pytest.fixture
+def pushed(registry: Registry, repository: Callable[[], Reference], tmp_path: Path) -> Reference:
+    path = tmp_path / "disk.raw"
+    path.write_bytes(os.urandom(SIZE))
+    reference = repository()
+    with FileContent(path) as content:
+        push_disk(registry, content, reference, PushOptions())
+    return reference
+
+
+@pytest.fixture
+def trace(pushed: Reference, tmp_path: Path) -> Callable[..., Result]:
+    def run(*arguments: str) -> Result:
+        options = ["image", "trace", str(pushed), "--cache", str(tmp_path / "cache"), *arguments]
+        return CliRunner().invoke(cli, options)
+
+    return run
+
+
+def test_what_a_guest_reads_is_attached(trace: Callable[..., Result]) -> None:
+    reads = ["-c", "read 2m 64k", "-c", "read 1m 128k"]
+    recorded = trace("--", "qemu-io", "-r", "-f", "raw", *reads, "{nbd}")
+    assert recorded.exit_code == 0, recorded.output
+    shown = json.loads(trace("--show", "--output", "json").output)
+    # Tables come first, and QEMU reads the first block itself.
+    runs = [tuple(run) for run in shown["runs"]]
+    first = runs[-1][0] - 16
+    assert runs[-2:] == [(first + 32, 1), (first + 16, 2)]
+    assert recorded.output == trace("--show").output
+
+
+def test_until_the_guest_has_started(trace: Callable[..., Result]) -> None:
+    script = "nbdinfo --size {nbd}; nbdcopy {nbd} null:; echo it is up; exec sleep 60"
+    assert trace("--until", "it is up", "--", "sh", "-c", script).exit_code == 0
+    assert json.loads(trace("--show", "--output", "json").output)["chunks"] > 64
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--show",), "it has no trace"),
+        (("--until", "up", "--seconds", "1", "--", "sleep", "60"), "did not print 'up' in 1 s; nothing is attached"),
+        (("--", "sh", "-c", "echo no such machine; exit 3"), "sh: it ended with 3: no such machine"),
+        (("--", "no-such-program"), "no-such-program: it is not there"),
+    ],
+)
+def test_what_goes_wrong_is_told_and_attaches_nothing(
+    trace: Callable[..., Result], arguments: tuple[str, ...], message: str
+) -> None:
+    failed = trace(*arguments)
+    assert failed.exit_code == 1
+    assert message in failed.output
+    assert trace("--show").exit_code == 1
