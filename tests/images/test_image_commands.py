@@ -112,6 +112,11 @@ def test_inspect_and_verify_an_image_without_chunks(
     assert (found["format"], found["size"], found["read"]) == ("qcow2", SIZE, "stream")
     assert found["chunks"] is None
     assert "all as they should be" in run("verify", reference).stdout
+    newer = reference.tagged("v2")
+    done("push", disk, newer)
+    moved = done("diff", reference, newer)
+    assert (moved["changed"], moved["compressed"]) == (None, done("inspect", newer)["layers"][0]["size"])
+    assert "because one of the two has no chunks" in run("diff", reference, newer).stdout
     assert "compare the disks with" in run("verify", reference, disk).output
 
 

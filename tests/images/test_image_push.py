@@ -85,6 +85,8 @@ def test_the_same_disk_is_not_sent_again(
     labelled = push(registry, disk, reference, PushOptions(labels={"os": "debian"}))
     assert (labelled.sent, labelled.layer) == (0, first.layer)
     assert labelled.digest != first.digest
+    harder = push(registry, disk, reference, PushOptions(level=19))
+    assert harder.sent == harder.layer.size <= first.layer.size
     other = tmp_path / "other.raw"
     other.write_bytes(disk.read_bytes()[:-1] + b"!")
     assert push(registry, other, reference).sent > CHUNK_SIZE

@@ -29,12 +29,13 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class PushOptions:
     """`platform`: what the disk is for, that of this machine where None. `index`: the tag becomes an index with this
-    image and those for other platforms that are there. `level`: how hard zstd tries, 1 to 19."""
+    image and those for other platforms that are there. `level`: how hard zstd tries, 1 to 19; where one is given, a
+    layer that is there already is replaced, for it may have another."""
 
     platform: Platform | None = None
     index: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
-    level: int = LEVEL
+    level: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ def push_file(
     if reference.digest is not None:
         raise ImageFault(str(reference), "BadReference", "a push goes to a tag; its digest comes from what is pushed")
     platform = options.platform or own_platform()
-    there = same_layer(registry, image, reference, platform, progress)
-    layer, diff_id = there or _push_layer(registry, image, reference, options.level, progress)
+    there = None if options.level else same_layer(registry, image, reference, platform, progress)
+    layer, diff_id = there or _push_layer(registry, image, reference, options.level or LEVEL, progress)
     config = _config(platform, options.labels, diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
     raw = encode(Manifest(config=pushed, layers=[layer]))

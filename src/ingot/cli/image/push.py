@@ -47,9 +47,8 @@ def push(
     from ingot.images.disk import open_disk
     from ingot.images.push import PushOptions, lay_out, push_file
     from ingot.images.reference import Reference
-    from ingot.images.zstd_chunked.writer import LEVEL
 
-    options = PushOptions(platform, index, _parse(labels), level or LEVEL)
+    options = PushOptions(platform, index, _parse(labels), level)
     with access.client() as registry:
         target = Reference.parse(reference)
         content = open_disk(disk)
