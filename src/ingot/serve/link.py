@@ -24,7 +24,8 @@ class WorkerLost(Exception):
 
 
 class Link:
-    """`clients`: how many it serves. `ended` is set when the process is gone."""
+    """`clients`: how many it serves. `ended` is set when the process is gone; `untaken` are then those clients that it
+    was given and did not take."""
 
     def __init__(self, process: asyncio.subprocess.Process, end: socket.socket) -> None:
         self._process = process
@@ -33,6 +34,7 @@ class Link:
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._pages: dict[int, Totals] = {}
         self.clients = 0
+        self.untaken: dict[int, tuple[socket.socket, str]] = {}
         self.totals = Totals()
         self.ended = asyncio.Event()
 
@@ -80,8 +82,10 @@ class Link:
             await self.ask({"do": "report"}, REPORT_SECONDS)
 
     def give(self, client: socket.socket, peer: str) -> None:
-        """Hands a client over. Raises WorkerLost."""
-        self._send({"do": "client", "peer": peer}, [client.fileno()])
+        """Hands a client over. Raises WorkerLost; the client is then still ours."""
+        number = next(self._numbers)
+        self._send({"do": "client", "id": number, "peer": peer}, [client.fileno()])
+        self.untaken[number] = (client, peer)
         self.clients += 1
 
     async def stop(self, seconds: float) -> None:
@@ -125,6 +129,8 @@ class Link:
         message = received[0]
         if "left" in message:
             self.clients -= message["left"]
+        elif "taken" in message:
+            self.untaken.pop(message["taken"])[0].close()
         elif "page" in message:
             self._pages.setdefault(message["id"], Totals()).read(message["page"])
         else:

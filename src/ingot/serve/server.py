@@ -27,13 +27,13 @@ async def serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    if terms.security is not None:
-        # What is wrong with it is told now, not to the first client.
-        terms.security.context()
     supervisor = Supervisor(listeners, terms)
     async with contextlib.AsyncExitStack() as stack:
         for listener in listeners:
             stack.callback(listener.remove)
+        if terms.security is not None:
+            # What is wrong with it is told now, not to the first client.
+            terms.security.context()
         port = None
         if metrics is not None:
             from ingot.serve.metrics import measured

@@ -66,6 +66,8 @@ class Supervisor:
         self._changing = asyncio.Lock()
         self._accepting = False
         self._ending = False
+        # Clients that were accepted while there was no worker.
+        self._waiting: list[tuple[socket.socket, str]] = []
 
     async def run(self, entries: Sequence[Entry], stop: asyncio.Event, ready: Callable[[], None]) -> None:
         """Serves until `stop`. Raises ImageFault for an entry that cannot be served, WorkerLost when no worker can be
@@ -201,12 +203,17 @@ class Supervisor:
         for total in link.totals.exports.values():
             total.present = 0
         self._past.merge(link.totals)
+        for client, peer in link.untaken.values():
+            self._hand_over(client, peer)
 
     def _accept_more(self) -> None:
         if not self._accepting and self._links and not self._ending:
             self._accepting = True
             for listener in self._listeners:
                 asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+        waiting, self._waiting = self._waiting, []
+        for client, peer in waiting:
+            self._hand_over(client, peer)
 
     def _accept_no_more(self) -> None:
         """Clients wait in the kernel's queue until there is a worker again."""
@@ -225,15 +232,20 @@ class Supervisor:
             if not isinstance(error, BlockingIOError):
                 _log.warning("a client cannot be accepted: %s", error)
             return
-        with client:
-            if sum(link.clients for link in self._links) >= self._terms.connections:
-                _log.warning("a client is refused: there are %d already", self._terms.connections)
+        if sum(link.clients for link in self._links) >= self._terms.connections:
+            _log.warning("a client is refused: there are %d already", self._terms.connections)
+            client.close()
+            return
+        _tune(client)
+        self._hand_over(client, _peer(client, address))
+
+    def _hand_over(self, client: socket.socket, peer: str) -> None:
+        """Gives a client to the worker with the fewest of them; where there is none, it waits for one."""
+        for link in sorted(self._links, key=lambda link: link.clients):
+            with contextlib.suppress(WorkerLost):
+                link.give(client, peer)
                 return
-            _tune(client)
-            for link in sorted(self._links, key=lambda link: link.clients):
-                with contextlib.suppress(WorkerLost):
-                    link.give(client, _peer(client, address))
-                    return
+        self._waiting.append((client, peer))
 
     async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         self._ending = True

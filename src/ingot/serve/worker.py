@@ -57,6 +57,7 @@ class Worker:
             message, descriptors = received
             match message["do"]:
                 case "client":
+                    self._tell({"taken": message["id"]})
                     self._welcome(descriptors[0], message["peer"])
                 case "add":
                     threading.Thread(target=self._answer, args=(message, self._add), daemon=True).start()

@@ -1,0 +1,125 @@
+"""`ingot serve` of images in a registry and of files behind URLs: fetched as they are read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from images.servers.faulty import FaultyServer, RangeHandler
+from images.servers.serving import INGOT, Serving
+from ingot.images.content import FileContent, read
+from ingot.images.push import PushOptions, push_disk
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+
+_MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """8 MiB, the first two and the last one of them noise."""
+    path = tmp_path_factory.mktemp("disk") / "disk.raw"
+    with path.open("wb") as file:
+        file.write(os.urandom(2 * _MIB))
+        file.seek(7 * _MIB)
+        file.write(os.urandom(_MIB))
+    return path
+
+
+@pytest.fixture(scope="module")
+def qcow2(disk: Path) -> Path:
+    path = disk.with_name("disk.qcow2")
+    subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, path], check=True)
+    return path
+
+
+def _standing(server: Serving) -> dict[str, Any]:
+    command = [INGOT, "serve", "ls", "--output", "json", "--control", server.control]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    (export,) = told["exports"]
+    return dict(export)
+
+
+class TestRegistries:
+    @pytest.fixture
+    def pushed(self, registry: Registry, repository: Callable[[], Reference], disk: Path) -> Reference:
+        reference = repository()
+        with FileContent(disk) as content:
+            push_disk(registry, content, reference, PushOptions())
+        return reference
+
+    def test_an_image_is_read_lazily(self, pushed: Reference, disk: Path, tmp_path: Path) -> None:
+        options = ("--export", f"disk=docker://{pushed}", "--cache", str(tmp_path / "cache"))
+        with Serving(tmp_path, *options, "--control", str(tmp_path / "control")) as server:
+            with server.content("disk") as content:
+                assert content.size == 8 * _MIB
+                assert read(content, 7 * _MIB, 4096) == disk.read_bytes()[7 * _MIB :][:4096]
+            assert 0 < _standing(server)["fetched"] < 2 * _MIB
+            subprocess.run(["nbdcopy", server.uri("disk"), tmp_path / "copy"], check=True, timeout=60)
+            assert (tmp_path / "copy").read_bytes() == disk.read_bytes()
+            assert (tmp_path / "copy").stat().st_blocks * 512 < 4 * _MIB
+            assert 3 * _MIB <= _standing(server)["fetched"] < 4 * _MIB
+        # What was fetched stays in the cache for the next one.
+        with Serving(tmp_path, *options, "--control", str(tmp_path / "control")) as server:
+            with server.content("disk") as content:
+                assert read(content, 0, content.size) == disk.read_bytes()
+            assert _standing(server)["fetched"] == 0
+
+    def test_an_image_that_is_not_there_is_told(self, repository: Callable[[], Reference], tmp_path: Path) -> None:
+        reference = repository()
+        options = ("--export", f"disk=docker://{reference}", "--cache", str(tmp_path / "cache"))
+        with pytest.raises(RuntimeError, match=reference.repository), Serving(tmp_path, *options):
+            pass
+
+
+class TestUrls:
+    @pytest.mark.parametrize("name", ["disk.raw", "disk.qcow2"])
+    def test_each_byte_is_fetched_once(self, name: str, disk: Path, qcow2: Path, tmp_path: Path) -> None:
+        file = disk.with_name(name)
+        with FaultyServer(RangeHandler(file.read_bytes())) as web:
+            options = ("--export", f"disk={web.url}/{name}", "--cache", str(tmp_path / "cache"))
+            with Serving(tmp_path, *options, "--control", str(tmp_path / "control")) as server:
+                for _ in range(2):
+                    subprocess.run(["nbdcopy", server.uri("disk"), tmp_path / "copy"], check=True, timeout=60)
+                    assert (tmp_path / "copy").read_bytes() == disk.read_bytes()
+                assert _standing(server)["fetched"] <= file.stat().st_size
+                asked = [asked.range for asked in web.asked if asked.range is not None]
+                # Besides the one that finds out about the file.
+                assert len({begin for begin, _ in asked[1:]}) == len(asked[1:])
+
+    def test_what_is_not_kept_is_fetched_again(self, disk: Path, tmp_path: Path) -> None:
+        with FaultyServer(RangeHandler(disk.read_bytes())) as web:
+            options = ("--export", f"disk={web.url}/disk", "--cache", str(tmp_path / "cache"), "--cache-size", "1M")
+            with Serving(tmp_path, *options) as server, server.content("disk") as content:
+                for _ in range(2):
+                    assert read(content, 0, content.size) == disk.read_bytes()
+
+    def test_a_server_that_fails_costs_single_reads_only(self, disk: Path, tmp_path: Path) -> None:
+        broken = True
+
+        def before(asked: Any, client: Any) -> bool:
+            if broken and asked.range != (0, 0):
+                client.sendall(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
+                return True
+            return False
+
+        with FaultyServer(RangeHandler(disk.read_bytes(), before=before)) as web:
+            options = ("--plain", "disk", "--export", f"disk={web.url}/disk", "--cache", str(tmp_path / "cache"))
+            with Serving(tmp_path, *options) as server:
+                command = ["qemu-io", "-r", "-f", "raw", "-c", "read 0 4096", server.uri("disk")]
+                assert "Input/output error" in subprocess.run(command, capture_output=True, text=True).stdout
+                broken = False
+                with server.content("disk") as content:
+                    assert read(content, 0, content.size) == disk.read_bytes()
+
+    def test_credentials_in_a_url_are_refused_and_not_repeated(self, tmp_path: Path) -> None:
+        options = ("--export", "disk=http://user:sesame@127.0.0.1:1/disk", "--cache", str(tmp_path / "cache"))
+        with pytest.raises(RuntimeError, match="no credentials may be in a URL") as raised, Serving(tmp_path, *options):
+            pass
+        assert "sesame" not in str(raised.value)
