@@ -1,13 +1,12 @@
 """Files that are there whole or not at all."""
 
 import os
-import secrets
 from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     """Writes the file so that at every moment it is the old one or the new one, on disk when this returns."""
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    scratch = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(descriptor, "wb") as file:

@@ -5,20 +5,24 @@ that directory. An upper layer's disk wins over those below, and whiteouts hide 
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ingot.images.blob import Blob
 from ingot.images.chunk import Chunks
 from ingot.images.fault import ImageFault
-from ingot.images.gzip_index import IndexBuilder
 from ingot.images.registry.client import Image, Registry
 from ingot.images.registry.manifest import Descriptor
-from ingot.images.stream import Stream, open_stream
 from ingot.images.tar_header import MOST_BYTES
 from ingot.images.zstd_chunked.layer import ChunkedFile
 from ingot.images.zstd_chunked.pieces import Pieces
 from ingot.images.zstd_chunked.position import is_chunked
 from ingot.images.zstd_chunked.remote import RemoteChunks
 from ingot.images.zstd_chunked.toc import Toc, read_toc
+
+# Loaded where a layer has to be streamed: codecs take time to load.
+if TYPE_CHECKING:
+    from ingot.images.gzip_index import IndexBuilder
+    from ingot.images.stream import Stream
 
 DIRECTORY = "disk"
 _WHITEOUT = ".wh."
@@ -51,9 +55,11 @@ class ContainerDisk:
         return ChunkedFile(self.blob.subject, self.pieces, chunks or RemoteChunks(self.blob))
 
     def stream(
-        self, *, resume: bytes | None = None, limit: int = MOST_BYTES, index: IndexBuilder | None = None
-    ) -> Stream:
+        self, *, resume: bytes | None = None, limit: int = MOST_BYTES, index: "IndexBuilder | None" = None
+    ) -> "Stream":
         """The file with the disk from its front, as open_stream gives it; the layer's digest is checked."""
+        from ingot.images.stream import open_stream
+
         return open_stream(self.blob, digest=self.layer.digest, resume=resume, limit=limit, layer=True, index=index)
 
 
@@ -150,6 +156,8 @@ def _pieces(toc: Toc, name: str) -> Pieces | None:
 
 def _streamed_name(layer: Descriptor, blob: Blob, hidden: _Hidden) -> str | None:
     """Reads a layer until the disk begins; or all of it, and verifies it, if there is none."""
+    from ingot.images.stream import open_stream
+
     with open_stream(blob, digest=layer.digest, layer=True) as stream:
         try:
             stream.head(1)

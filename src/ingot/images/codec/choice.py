@@ -1,7 +1,5 @@
 """The right decompressor for a stream."""
 
-from collections.abc import Callable
-
 from ingot.images.codec.decompressor import Decompressor
 from ingot.images.fault import ImageFault
 
@@ -24,21 +22,20 @@ def sniff(head: bytes | memoryview) -> str:
 
 def decompressor(name: str, subject: str) -> Decompressor:
     """A decompressor for one of the names that `sniff` gives. Raises ImageFault for others."""
-    # Loaded where they are needed: their libraries take time.
-    from ingot.images.codec.frames import lz4_frames, xz_streams, zstd_frames
-    from ingot.images.codec.gzip import Gzip
-    from ingot.images.codec.plain import Plain
+    # Each is loaded where it is needed: their libraries take time.
+    match name:
+        case "gzip":
+            from ingot.images.codec.gzip import Gzip
 
-    codecs: dict[str, Callable[[str], Decompressor]] = {
-        "gzip": Gzip,
-        "zstd": zstd_frames,
-        "xz": xz_streams,
-        "lz4": lz4_frames,
-        "none": Plain,
-    }
-    try:
-        make = codecs[name]
-    except KeyError:
-        message = f"it is compressed with {name}; gzip, zstd, xz, lz4 or none would do"
-        raise ImageFault(subject, "Unsupported", message) from None
-    return make(subject)
+            return Gzip(subject)
+        case "zstd" | "xz" | "lz4":
+            from ingot.images.codec.frames import frames
+
+            return frames(name, subject)
+        case "none":
+            from ingot.images.codec.plain import Plain
+
+            return Plain(subject)
+        case _:
+            message = f"it is compressed with {name}; gzip, zstd, xz, lz4 or none would do"
+            raise ImageFault(subject, "Unsupported", message)

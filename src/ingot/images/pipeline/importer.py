@@ -13,8 +13,6 @@ from ingot.images.pipeline.material import Material, open_material
 from ingot.images.pipeline.options import Imported, ImportOptions
 from ingot.images.pipeline.part import DevicePart, FilePart, Part
 from ingot.images.pipeline.plan import Plan
-from ingot.images.pipeline.pour import Pourer
-from ingot.images.pipeline.qcow2_target import Qcow2Target
 from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import Target, is_device
 
@@ -140,9 +138,14 @@ class _Import:
     def _work(self, clusters: bytes) -> tuple[_Work, Target]:
         target: Target = self._part.target
         if self._options.format == "qcow2":
+            from ingot.images.pipeline.qcow2_target import Qcow2Target
+
             target = Qcow2Target(target, clusters)
         if self._material.content is not None and self._plan is not None:
             return Copier(self._material.content, target, self._plan), target
+        # Codecs and decoders take time to load, which is a good part of a small import.
+        from ingot.images.pipeline.pour import Pourer
+
         assert self._material.stream is not None
         return Pourer(self._material.stream, target, self._part.spool_path), target
 

@@ -3,23 +3,25 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ingot.images.blob import Blob
 from ingot.images.content import Content
 from ingot.images.digest import Digest
 from ingot.images.pipeline.bounds import Bounds
-from ingot.images.pipeline.checked import CheckedBlob
 from ingot.images.pipeline.metered import Meter, MeteredBlob
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Kind, Source
-from ingot.images.stream import Stream, open_stream
+
+if TYPE_CHECKING:
+    from ingot.images.stream import Stream
 
 RESUMABLE = "sha256"
 # What holds another file; and what is a disk that we decode ourselves, from any place on.
 PACKED = ("gzip", "zstd", "xz", "lz4", "tar")
 SEEKABLE = ("raw", "iso", "qcow2")
 # From a checkpoint of an earlier stream on, or from the start.
-Opener = Callable[[bytes | None], Stream]
+Opener = Callable[[bytes | None], "Stream"]
 
 
 def nothing() -> None:
@@ -77,13 +79,16 @@ def of_stream(
     check: Callable[[], None] = nothing,
 ) -> Material:
     """The disk in a blob from front to back; with a digest it ends only when the blob has that."""
+    from ingot.images.pipeline.checked import CheckedBlob
+    from ingot.images.stream import open_stream
+
     meter = Meter(options.rate)
     metered: Blob = MeteredBlob(blob, meter)
     if digest is not None and digest.algorithm != RESUMABLE:
         # Its hash cannot be written down, so the next import would have to read all of it anyway.
         metered, digest, identity = CheckedBlob(metered, digest), None, ""
 
-    def opened(checkpoint: bytes | None) -> Stream:
+    def opened(checkpoint: bytes | None) -> "Stream":
         return open_stream(metered, digest=digest, resume=checkpoint, limit=bounds.most, layer=layer)
 
     return Material(blob.subject, identity, meter, stream=opened, check=check)

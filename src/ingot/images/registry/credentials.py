@@ -3,7 +3,6 @@
 import base64
 import binascii
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +116,8 @@ def _ask(path: Path, helper: str, name: str) -> Credentials | None:
     if not _HELPER.fullmatch(helper):
         raise ImageFault(str(path), "BadCredentials", "a credential helper is named by letters, digits, `.`, `_`, `-`")
     program = f"docker-credential-{helper}"
+    import subprocess
+
     try:
         done = subprocess.run(
             [program, "get"], input=name.encode(), capture_output=True, timeout=_HELPER_SECONDS, check=False

@@ -1,7 +1,6 @@
 """The proxy between us and a server, where the environment names one (https_proxy, http_proxy, no_proxy)."""
 
 import base64
-import urllib.request
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
@@ -22,8 +21,13 @@ class Proxy:
 
 def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
     """Raises ImageFault for a proxy that cannot be used."""
+    if loopback(host):
+        return None
+    # It takes long to load.
+    import urllib.request
+
     address = urllib.request.getproxies_environment().get(scheme)
-    if not address or loopback(host) or urllib.request.proxy_bypass_environment(f"{host}:{port}"):  # type: ignore[attr-defined]
+    if not address or urllib.request.proxy_bypass_environment(f"{host}:{port}"):  # type: ignore[attr-defined]
         return None
     try:
         parts = urlsplit(address if "//" in address else f"http://{address}")
