@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingot.images import stream
+from ingot.images import decoding
 from ingot.images.pipeline import copier, plan, pour
 from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import Imported, ImportOptions
@@ -49,7 +49,7 @@ def _finely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copier, "UNIT", 1 << 18)
     monkeypatch.setattr("ingot.images.pipeline.writer._SIZE", 1 << 18)
     monkeypatch.setattr("ingot.images.fetching.PIECE", 1 << 17)
-    monkeypatch.setattr(stream, "_CUT", 1 << 17)
+    monkeypatch.setattr(decoding, "_CUT", 1 << 17)
 
 
 class _Deadline:

@@ -2,7 +2,7 @@
 
 import lzma
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Literal, Protocol
 
 import lz4.frame  # type: ignore[import-untyped]
 from backports import zstd
@@ -126,16 +126,15 @@ class XzStreams(Frames):
         return data[padding:]
 
 
-def zstd_frames(subject: str) -> Frames:
-    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG}
-    bound = f"a window of at most {1 << ZSTD_WINDOW_LOG >> 20} MiB"
-    return Frames("zstd", lambda: zstd.ZstdDecompressor(options=options), subject, bound)
-
-
-def xz_streams(subject: str) -> Frames:
-    bound = f"a dictionary of at most 64 MiB, as `xz -9` has, in {XZ_MEMORY >> 20} MiB of memory,"
-    return XzStreams("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY), subject, bound)
-
-
-def lz4_frames(subject: str) -> Frames:
-    return Frames("lz4", lz4.frame.LZ4FrameDecompressor, subject, "a block of at most 4 MiB")
+def frames(name: Literal["zstd", "xz", "lz4"], subject: str) -> Frames:
+    """The decompressor for one of these."""
+    match name:
+        case "zstd":
+            options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG}
+            bound = f"a window of at most {1 << ZSTD_WINDOW_LOG >> 20} MiB"
+            return Frames(name, lambda: zstd.ZstdDecompressor(options=options), subject, bound)
+        case "xz":
+            bound = f"a dictionary of at most 64 MiB, as `xz -9` has, in {XZ_MEMORY >> 20} MiB of memory,"
+            return XzStreams(name, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY), subject, bound)
+        case "lz4":
+            return Frames(name, lz4.frame.LZ4FrameDecompressor, subject, "a block of at most 4 MiB")
