@@ -67,6 +67,8 @@ class IndexBuilder:
 
     def __init__(self, path: Path, digest: Digest, blob_size: int) -> None:
         """Raises OSError when no file can be made beside `path`."""
+        # Whether the index is there: not before the end, nor for a stream that has no places to begin at.
+        self.made = False
         self._path = path
         self._digest = digest
         self._blob_size = blob_size
@@ -82,11 +84,6 @@ class IndexBuilder:
         self._point = (0, 0)
         self._written = 0
         self._possible = True
-
-    @property
-    def made(self) -> bool:
-        """Whether the index is there: not before the end, nor for a stream that has no places to begin at."""
-        return self._possible and self._file.closed
 
     def begin(self, name: str, codec: Decompressor) -> None:
         """The stream begins, and is compressed as `name` says."""
@@ -142,6 +139,7 @@ class IndexBuilder:
         self._file.write(_END.pack(_END_MAGIC, self._written, len(sealed)))
         self._file.close()
         self._scratch.replace(self._path)
+        self.made = True
 
     def __enter__(self) -> Self:
         return self

@@ -200,7 +200,7 @@ def test_only_a_whole_and_right_blob_gets_an_index(tmp_path: Path) -> None:
         with IndexBuilder(tmp_path / "index", Digest.of(packed), len(packed)) as builder:
             with open_stream(blob, index=builder) as stream:
                 next(stream)
-            assert not builder.made
+        assert not builder.made
     assert [path.name for path in tmp_path.iterdir()] == ["blob"]
 
 
