@@ -99,7 +99,7 @@ class IndexBuilder:
         if not self._possible:
             return
         self._hash.update(output)
-        self._zeros = self._zeros and output == memoryview(_ZEROS)[: len(output)]
+        self._zeros = self._zeros and _ZEROS.startswith(output)
         self._size += len(output)
         grown = self._size - self._start
         if grown >= SPAN and self._blob_size - codec.position > _LEAST_REST and codec.position > self._position:

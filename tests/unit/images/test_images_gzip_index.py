@@ -197,9 +197,11 @@ def test_only_a_whole_and_right_blob_gets_an_index(tmp_path: Path) -> None:
             with open_stream(blob, digest=wrong, index=builder) as stream, pytest.raises(ImageFault):
                 list(stream)
             assert not builder.made
-        with IndexBuilder(tmp_path / "index", Digest.of(packed), len(packed)) as builder:
-            with open_stream(blob, index=builder) as stream:
-                next(stream)
+        with (
+            IndexBuilder(tmp_path / "index", Digest.of(packed), len(packed)) as builder,
+            open_stream(blob, index=builder) as stream,
+        ):
+            next(stream)
         assert not builder.made
     assert [path.name for path in tmp_path.iterdir()] == ["blob"]
 
