@@ -83,7 +83,7 @@ class Gzip:
         if self._members and not header and (self._padding or bytes(data[:1]) == b"\0"):
             self._padding = True
             state.avail_in = 0
-            if any(data):
+            if bytes(data).lstrip(b"\0"):
                 raise self._fault("something else than zeros behind the zeros that follow its last member")
             return False
         before = len(header)
