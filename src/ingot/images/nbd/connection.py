@@ -1,7 +1,7 @@
 """One connection to an NBD server: reads and block status, and nothing that the server says is taken on trust."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from ingot.images.fault import ImageFault
@@ -53,10 +53,10 @@ class _Piece:
 class Connection:
     """For one thread at a time. After an ImageFault of any method it is of no more use: close it."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, dial: Callable[[Address], Channel] = Channel) -> None:
         """Raises ImageFault."""
         self._address = address
-        self._channel = Channel(address)
+        self._channel = dial(address)
         self._cookie = 0
         try:
             self.terms = Negotiation(self._channel, address).run()
