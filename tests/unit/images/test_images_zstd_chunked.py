@@ -191,6 +191,8 @@ def test_frames_that_are_not_the_chunk_are_refused() -> None:
         "rubbish behind": (whole + b"rubbish", _chunk(whole, b"a" * 100)),
         "no frame": (b"rubbish!", _chunk(whole, b"a" * 100)),
         "nothing": (b"", _chunk(whole, b"a" * 100)),
+        "a format of 2015": (b"\x27\xb5\x2f\xfd" + whole[4:], _chunk(whole, b"a" * 100)),
+        "the same behind a frame": (whole + b"\x27\xb5\x2f\xfd" + whole[4:], _chunk(whole, b"a" * 100)),
     }
     for name, (frame, chunk) in cases.items():
         with pytest.raises(ImageFault) as fault:
