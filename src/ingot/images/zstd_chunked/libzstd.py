@@ -51,6 +51,8 @@ def _measure() -> Callable[[int, int], int]:
 class _Context:
     """What a thread inflates with; freed with the thread."""
 
+    pointer: int | None = None
+
     def __init__(self) -> None:
         self._library = _library()
         self.inflate = self._library.ZSTD_decompressDCtx
@@ -60,7 +62,8 @@ class _Context:
             raise MemoryError("zstd gets no memory")
 
     def __del__(self) -> None:
-        self._library.ZSTD_freeDCtx(self.pointer)
+        if self.pointer:
+            self._library.ZSTD_freeDCtx(self.pointer)
 
 
 def inflate_into(source: memoryview, target: memoryview) -> int:
