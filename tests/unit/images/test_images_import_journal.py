@@ -73,7 +73,7 @@ def test_a_truncated_journal_is_none(path: Path) -> None:
 def test_says_what_is_published(path: Path) -> None:
     first = Journal(path, "source", "raw", "place")
     first.save(STATE)
-    first.save_published(17, 4096)
+    first.save_published(17, 4096, lasting=False)
     second = Journal(path, "source", "raw", "place")
     assert second.load() == STATE
     assert second.published == (17, 4096)
@@ -81,7 +81,7 @@ def test_says_what_is_published(path: Path) -> None:
 
 def test_what_is_published_is_so_wherever_its_bytes_are_now(path: Path) -> None:
     first = Journal(path, "source", "raw", "place")
-    first.save_published(1, 4096)
+    first.save_published(1, 4096, lasting=True)
     second = Journal(path, "source", "raw", "elsewhere")
     assert second.load() == State()
     assert second.published == (1, 4096)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 @click.option("--checksum", default="", metavar="DIGEST", help="What SOURCE must have: sha256:HEX or sha512:HEX.")
 @click.option("--limit", type=Size(), default=0, metavar="SIZE", help="Refuse a disk that is larger.")
 @click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Read at most so many bytes per second.")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Chunks that are not fetched, and the list of disks with more; without it, $INGOT_CACHE or ~/.cache/ingot.",
+)
 @platform_option
 @registry_options
 @click.option("--force", is_flag=True, help="Replace FILE, or write a complete DEVICE anew.")
@@ -34,6 +39,7 @@ def pull(
     checksum: str,
     limit: int,
     rate: int,
+    cache: Path | None,
     platform: "Platform | None",
     access: Access,
     force: bool,
@@ -48,6 +54,7 @@ def pull(
     standard input, which nobody can tell from another one.
     """
     from ingot.cli.image.progress import progress
+    from ingot.images.cache import default_directory
     from ingot.images.fault import ImageFault
     from ingot.images.pipeline.importer import import_image
     from ingot.images.pipeline.options import ImportOptions
@@ -55,7 +62,16 @@ def pull(
 
     try:
         options = ImportOptions(
-            checksum, size, kind, limit, rate, force, _state(), settings=access.settings(), platform=platform
+            checksum,
+            size,
+            kind,
+            limit,
+            rate,
+            force,
+            _state(),
+            settings=access.settings(),
+            platform=platform,
+            cache=cache or default_directory(),
         )
         with progress(target.name) as tell:
             imported = import_image(Source.parse(source), target, options, tell)
@@ -79,9 +95,11 @@ def summary(imported: "Imported", target: Path) -> str:
     """One line for people."""
     from ingot.cli.image.progress import in_bytes
 
-    if imported.resumed_from and not imported.fetched:
+    if imported.resumed_from and not imported.fetched and not imported.written:
         return f"{target}: a disk of {in_bytes(imported.size)}; it was complete already"
     parts = [f"{in_bytes(imported.fetched)} fetched", f"{in_bytes(imported.written)} written"]
+    if imported.local:
+        parts.insert(1, f"{in_bytes(imported.local)} from here")
     if imported.resumed_from:
         parts.append(f"gone on from {in_bytes(imported.resumed_from)}")
     if imported.spooled:
@@ -95,6 +113,7 @@ def _document(imported: "Imported", target: Path) -> dict[str, object]:
         "size": imported.size,
         "written": imported.written,
         "fetched": imported.fetched,
+        "local": imported.local,
         "spooled": imported.spooled,
         "resumedFrom": imported.resumed_from,
         "identity": imported.identity,

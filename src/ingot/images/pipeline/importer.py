@@ -1,10 +1,11 @@
 """Imports: an image from anywhere becomes a disk, whole or not at all."""
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
+from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import Copier
@@ -34,9 +35,20 @@ def import_image(source: Source, target: Path, options: ImportOptions, progress:
     try:
         bounds = Bounds(str(target), options.limit, options.size, part.room)
         with open_material(source, options, bounds) as material:
-            return _Import(material, part, options, bounds).run(progress)
+            imported = _Import(material, part, options, bounds).run(progress)
+            if options.cache is not None and material.chunks is not None and options.format == "raw":
+                _make_known(part, options.cache, material.chunks())
+            return imported
     finally:
         part.close()
+
+
+def _make_known(part: Part, cache: Path, chunks: Iterable[tuple[int, Chunk]]) -> None:
+    """Lets later imports take chunks from a raw disk in a file."""
+    if isinstance(part, FilePart):
+        from ingot.images.pipeline.delta import make_known
+
+        make_known(cache, Path(part.name), chunks)
 
 
 def _open_part(target: Path, options: ImportOptions) -> Part:
@@ -116,7 +128,8 @@ class _Import:
             self._part.discard(self._journal)
             raise self._disk_fault(error, work) from None
         fetched = self._material.meter.count
-        return Imported(size, work.written, fetched, work.spooled, resumed, self._material.identity)
+        local = self._material.local()
+        return Imported(size, work.written, fetched, work.spooled, resumed, self._material.identity, local)
 
     def _useless(self, fault: ImageFault, state: State | None) -> bool:
         """Whether nobody will go on with what is written."""

@@ -84,11 +84,12 @@ class Journal:
         self._record.durable = state
         self._write(sync=True)
 
-    def save_published(self, number: int, size: int) -> None:
-        """Remembers that the disk, of `size` bytes, is whole in the file with this number. Raises OSError."""
+    def save_published(self, number: int, size: int, *, lasting: bool) -> None:
+        """Remembers that the disk, of `size` bytes, is whole in the file with this number; `lasting`: whatever happens
+        to the machine. Raises OSError."""
         self._record.published = (number, size)
         self._record.durable = self._record.latest
-        self._write(sync=True)
+        self._write(sync=lasting)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)

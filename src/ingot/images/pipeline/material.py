@@ -1,11 +1,12 @@
 """A source, opened: its disk as content that is copied in any order, or as a stream from front to back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ingot.images.blob import Blob
+from ingot.images.chunk import Chunk
 from ingot.images.content import Content
 from ingot.images.digest import Digest
 from ingot.images.pipeline.bounds import Bounds
@@ -28,10 +29,16 @@ def nothing() -> None:
     """There is nothing to check."""
 
 
+def none() -> int:
+    """Nothing was here."""
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Material:
     """Either `content` or `stream` is there. `identity` is the same for the same bytes only; empty where that cannot
-    be known. `meter` counts what is fetched. `check` raises ImageFault when the source has changed meanwhile."""
+    be known. `meter` counts what is fetched. `check` raises ImageFault when the source has changed meanwhile. `local`
+    counts the bytes that were here and not fetched. `chunks`: where on the disk its chunks are, if it has some."""
 
     subject: str
     identity: str
@@ -39,6 +46,8 @@ class Material:
     content: Content | None = None
     stream: Opener | None = None
     check: Callable[[], None] = nothing
+    local: Callable[[], int] = none
+    chunks: Callable[[], Iterable[tuple[int, Chunk]]] | None = None
 
 
 @contextmanager

@@ -15,7 +15,8 @@ class ImportOptions:
     for no bound. `replace`: an existing file, or a device that is complete already, is written anew. `state`: the
     directory for the journals of block devices. `settings`: how registries and web servers are reached; those of the
     machine without it. `authorization`: that header for a web server. `platform`: which image of an index; that of
-    this machine without it.
+    this machine without it. `cache`: the directory with chunks that need not be fetched, and with the list of disks
+    that have some; the finished disk is added to that list.
     """
 
     checksum: str = ""
@@ -28,12 +29,14 @@ class ImportOptions:
     settings: Settings | None = None
     authorization: str = field(default="", repr=False)
     platform: Platform | None = None
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """`size` of the disk; bytes `written` to the target, `fetched` from the source and `spooled` beside the target by
-    this run; `resumed_from`, the bytes that an earlier run had moved; `identity` of what was imported."""
+    """`size` of the disk; bytes `written` to the target, `fetched` from the source, `local` that this machine had, and
+    `spooled` beside the target, by this run; `resumed_from`, the bytes that an earlier run had moved; `identity` of
+    what was imported."""
 
     size: int
     written: int
@@ -41,3 +44,4 @@ class Imported:
     spooled: int
     resumed_from: int
     identity: str
+    local: int = 0

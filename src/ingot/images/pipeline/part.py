@@ -122,7 +122,8 @@ class FilePart:
         os.umask(mask)
         os.fchmod(self._descriptor, 0o666 & ~mask)
         os.fsync(self._descriptor)
-        journal.save_published(os.fstat(self._descriptor).st_ino, size)
+        # It is for those who come after a kill; after the loss of the machine the name alone tells.
+        journal.save_published(os.fstat(self._descriptor).st_ino, size, lasting=False)
         self._part.replace(self._path)
         sync_directory(self._path.parent)
         self._remove(journal)
@@ -208,7 +209,7 @@ class DevicePart:
     def publish(self, size: int, target: Target, journal: Journal) -> None:
         target.finish(size)
         os.fsync(self._descriptor)
-        journal.save_published(1, size)
+        journal.save_published(1, size, lasting=True)
         self.spool_path.unlink(missing_ok=True)
 
     def discard(self, journal: Journal) -> None:

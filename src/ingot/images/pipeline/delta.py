@@ -1,0 +1,99 @@
+"""Chunks that this machine has already are not fetched: those in its cache, and those in disks that were imported."""
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+from ingot.images.cache import Cache
+from ingot.images.chunk import Chunk
+from ingot.images.content import Content
+from ingot.images.seeds import Seeds, register
+from ingot.images.zstd_chunked.layer import FillingChunks
+from ingot.images.zstd_chunked.pieces import Pieces
+
+log = logging.getLogger(__name__)
+
+
+def seeds_directory(cache: Path) -> Path:
+    """Where the disks are listed that chunks can be had from."""
+    return cache / "seeds"
+
+
+class LocalChunks:
+    """Chunks from the cache in the directory `cache`, from the disks that are listed there, or else from `remote`. For
+    any number of threads; a context manager. `found` counts the bytes that were here."""
+
+    def __init__(self, remote: FillingChunks, cache: Path) -> None:
+        """The directory must be there."""
+        self._remote = remote
+        self._directory = cache
+        self._cache = Cache(cache)
+        self._own = threading.local()
+        self._opened: list[Seeds] = []
+        self._lock = threading.Lock()
+        self.found = 0
+
+    def fetch(self, chunks: Sequence[Chunk]) -> Iterator[memoryview]:
+        places = [memoryview(bytearray(chunk.size)) for chunk in chunks]
+        self.fill(chunks, places)
+        yield from places
+
+    def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        """As RemoteChunks has it."""
+        missing: list[Chunk] = []
+        absent: list[memoryview] = []
+        seeds, found = self._seeds(), 0
+        for chunk, place in zip(chunks, places, strict=True):
+            data = seeds.get(chunk.digest) or self._cache.get(chunk.digest)
+            if data is not None and len(data) == len(place):
+                place[:] = data
+                found += len(data)
+            else:
+                missing.append(chunk)
+                absent.append(place)
+        with self._lock:
+            self.found += found
+        self._remote.fill(missing, absent)
+
+    def _seeds(self) -> Seeds:
+        """Those of this thread."""
+        seeds: Seeds | None = getattr(self._own, "seeds", None)
+        if seeds is None:
+            seeds = self._own.seeds = Seeds(seeds_directory(self._directory))
+            with self._lock:
+                self._opened.append(seeds)
+        return seeds
+
+    def close(self) -> None:
+        for seeds in self._opened:
+            seeds.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def places(disk: Content, pieces: Pieces) -> Iterator[tuple[int, Chunk]]:
+    """Where on a disk the chunks are of the file that it is decoded from, as far as they are there in one piece."""
+    for extent in disk.extents(0, disk.size):
+        if not extent.data:
+            continue
+        end = extent.stored + extent.length
+        index = pieces.find(extent.stored)
+        while index < len(pieces) and pieces.offsets[index] < end:
+            at, chunk = pieces.offsets[index], pieces.chunk(index)
+            if chunk is not None and extent.stored <= at and at + chunk.size <= end:
+                yield extent.start + at - extent.stored, chunk
+            index += 1
+
+
+def make_known(cache: Path, disk: Path, chunks: Iterable[tuple[int, Chunk]]) -> None:
+    """Lists a finished disk as a source of chunks for later imports; one that cannot be listed is none the worse."""
+    try:
+        register(seeds_directory(cache), disk.absolute(), chunks)
+    except OSError as error:
+        log.warning("%s is not listed as a source of chunks: %s", disk, error)

@@ -1,0 +1,109 @@
+"""Updates: what this machine has of an image is not fetched again, and what it has wrong does no harm."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from images.test_image_push import push
+from ingot.images.cache import Cache
+from ingot.images.container_disk import open_container_disk
+from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.options import Imported, ImportOptions
+from ingot.images.pipeline.source import Source
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.settings import Settings
+from ingot.images.zstd_chunked.remote import RemoteChunks
+
+SIZE = 8 << 20
+CHANGED = 256 << 10
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    path = tmp_path / "cache"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def versions(tmp_path: Path, registry: Registry, repository: Callable[[], Reference]) -> list[tuple[str, Path]]:
+    """Two disks of noise that differ in a few places, pushed."""
+    disks = [tmp_path / "first.raw", tmp_path / "second.raw"]
+    content = bytearray(os.urandom(SIZE))
+    disks[0].write_bytes(content)
+    content[3 << 20 : (3 << 20) + CHANGED] = os.urandom(CHANGED)
+    disks[1].write_bytes(content)
+    made = []
+    for disk in disks:
+        reference = repository()
+        push(registry, disk, reference)
+        made.append((str(reference), disk))
+    return made
+
+
+def _import(source: str, target: Path, cache: Path, **options: object) -> Imported:
+    chosen = ImportOptions(settings=Settings(), cache=cache, **options)
+    return import_image(Source.parse(source), target, chosen, lambda *_: None)
+
+
+@pytest.mark.parametrize("form", ["raw", "qcow2"])
+def test_an_update_fetches_what_is_new(
+    tmp_path: Path, cache: Path, versions: list[tuple[str, Path]], form: str
+) -> None:
+    (first, _), (second, disk) = versions
+    assert _import(first, tmp_path / "one", cache).local == 0
+    imported = _import(second, tmp_path / "two", cache, format=form)
+    assert imported.fetched < 2 * CHANGED
+    assert imported.local >= SIZE - 2 * CHANGED
+    if form == "raw":
+        assert (tmp_path / "two").read_bytes() == disk.read_bytes()
+
+
+def test_the_file_that_is_replaced_gives_its_chunks(
+    tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]
+) -> None:
+    (first, _), (second, disk) = versions
+    _import(first, tmp_path / "one", cache)
+    assert _import(second, tmp_path / "one", cache, replace=True).fetched < 2 * CHANGED
+    assert (tmp_path / "one").read_bytes() == disk.read_bytes()
+
+
+def test_a_disk_that_was_written_to_gives_what_is_still_right(
+    tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]
+) -> None:
+    (first, disk), _ = versions
+    _import(first, tmp_path / "one", cache)
+    with (tmp_path / "one").open("r+b") as file:
+        file.seek(1 << 20)
+        file.write(os.urandom(1 << 20))
+    imported = _import(first, tmp_path / "two", cache)
+    assert 1 << 20 <= imported.fetched < 2 << 20
+    assert (tmp_path / "two").read_bytes() == disk.read_bytes()
+
+
+def test_a_disk_that_is_gone_gives_nothing(tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]) -> None:
+    (first, disk), _ = versions
+    _import(first, tmp_path / "one", cache)
+    (tmp_path / "one").unlink()
+    assert _import(first, tmp_path / "two", cache).local == 0
+    assert (tmp_path / "two").read_bytes() == disk.read_bytes()
+
+
+def test_chunks_of_the_cache_are_not_fetched(
+    tmp_path: Path, cache: Path, versions: list[tuple[str, Path]], registry: Registry
+) -> None:
+    (first, disk), _ = versions
+    found = open_container_disk(registry, registry.resolve(Reference.parse(first)))
+    assert found.pieces is not None
+    chunks = list(found.pieces.chunks())[10:50]
+    kept = Cache(cache)
+    for chunk, data in zip(chunks, RemoteChunks(found.blob).fetch(chunks), strict=True):
+        kept.put(chunk.digest, data)
+    imported = _import(first, tmp_path / "one", cache)
+    assert imported.local == sum(chunk.size for chunk in chunks)
+    assert (tmp_path / "one").read_bytes() == disk.read_bytes()
