@@ -18,8 +18,7 @@ class FillingChunks(Protocol):
 
 
 class ChunkedFile:
-    """A file made of `pieces`, whose chunks come from wherever `chunks` has them. `stored` of its extents is the
-    place in the blob."""
+    """A file made of `pieces`, whose chunks come from wherever `chunks` has them. It is stored in its own order."""
 
     def __init__(self, subject: str, pieces: Pieces, chunks: Chunks) -> None:
         self._subject = subject
@@ -83,16 +82,14 @@ class ChunkedFile:
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
         found: Extent | None = None
-        stored = 0
         for offset, length, chunk in self._between(start, end):
             begin, stop = max(offset, start), min(offset + length, end)
-            stored = stored if chunk is None else chunk.start
             if found is not None and found.data is (chunk is not None):
                 found = Extent(found.start, stop - found.start, found.data, found.stored)
                 continue
             if found is not None:
                 yield found
-            found = Extent(begin, stop - begin, chunk is not None, stored)
+            found = Extent(begin, stop - begin, chunk is not None, begin)
         if found is not None:
             yield found
 

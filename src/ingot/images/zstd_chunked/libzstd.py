@@ -81,6 +81,14 @@ def inflate_into(source: memoryview, target: memoryview) -> int:
     return count
 
 
+def inflate_first(source: memoryview, target: memoryview) -> tuple[int, int]:
+    """The same with the first frame only, whatever is behind it: the bytes of the frame, and of what was in it."""
+    size = _measure()(_address(source), len(source))
+    if size > len(source):
+        raise _bad(size)
+    return size, inflate_into(source[:size], target)
+
+
 def _check_frames(source: memoryview, address: int, measure: Callable[[int, int], int]) -> None:
     """Only frames of today's format and skippable ones: for those of before 2016 the library has decoders that nobody
     looks at any more."""
