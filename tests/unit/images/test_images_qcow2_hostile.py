@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qcow2_images import COMPRESSED, HEADER, by_qemu, by_reader, by_stream, create, fields, noise, patch, write
@@ -215,23 +216,40 @@ def test_a_disk_that_is_one_cluster_over_and_over_takes_no_more_than_its_size(tm
     assert by_reader(path) == by_stream(path) == bytes([5]) * (8 * MIB)
 
 
-def _repack(image: Path, data: bytes) -> Path:
-    """Puts other bytes where the first compressed cluster is, in a place of their own at the end."""
+def _deflated(data: bytes) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -12)
-    packed = packer.compress(data) + packer.flush()
+    return packer.compress(data) + packer.flush()
+
+
+def _repack(image: Path, packed: bytes) -> Path:
+    """Puts other bytes where the first compressed cluster is, in a place of their own at the end."""
     end = -(-image.stat().st_size // CLUSTER) * CLUSTER
     patch(image, end, f"{-(-len(packed) // 512) * 512}s", packed)
     return entry(image, 16, lambda old: COMPRESSED | (len(packed) - 1) // 512 << 54 | end)
 
 
 def test_a_compressed_cluster_that_is_right(image: Path) -> None:
-    _repack(image, b"right" * 13107 + b"!")
+    _repack(image, _deflated(b"right" * 13107 + b"!"))
     assert by_reader(image) == by_stream(image, 999) == by_qemu(image)
 
 
 @pytest.mark.parametrize("size", [0, 1, CLUSTER - 1, CLUSTER + 1, 4 * MIB])
 def test_a_compressed_cluster_of_another_size(image: Path, size: int) -> None:
-    refused(_repack(image, bytes([3]) * size), "does not unpack to 65536 bytes")
+    refused(_repack(image, _deflated(bytes([3]) * size)), "does not unpack to 65536 bytes")
+
+
+@pytest.mark.parametrize("size", [0, CLUSTER - 1, CLUSTER, CLUSTER + 1, 4 * MIB])
+def test_a_cluster_by_zstd_of_any_size(tmp_path: Path, size: int) -> None:
+    image = create(tmp_path / "z.qcow2", SIZE, options="compression_type=zstd")
+    write(image, "write -c -P 1 1M 64k")
+    packed = zstd.compress(bytes([3]) * size)
+    _repack(image, packed)
+    if size == CLUSTER:
+        assert by_reader(image) == by_stream(image, 999) == by_qemu(image)
+    else:
+        refused(image, "does not unpack to 65536 bytes")
+    refused(_repack(image, packed[:-1]), "does not unpack")
+    refused(_repack(image, b"garbage"), "does not unpack")
 
 
 def test_a_compressed_cluster_of_garbage(image: Path) -> None:

@@ -2,11 +2,10 @@
 
 import threading
 
-from backports.zstd import ZstdDecompressor, ZstdError
-
 from ingot.images.codec.isal import Inflater, address
 from ingot.images.fault import ImageFault
 from ingot.images.qcow2.header import ZSTD, Header
+from ingot.images.zstd_chunked.libzstd import BadFrame, inflate_first
 
 
 class Unpacker:
@@ -36,13 +35,8 @@ class Unpacker:
         return inflater.inflate(address(packed), len(packed), address(cluster), len(cluster))
 
     def _unzstd(self, packed: memoryview, cluster: memoryview) -> int:
-        decompressor = ZstdDecompressor()
         try:
-            # One byte more than wanted, to see a cluster that is too long.
-            data = decompressor.decompress(packed, max_length=len(cluster) + 1)
-        except ZstdError:
+            count, length = inflate_first(packed, cluster)
+        except BadFrame:
             return 0
-        if not decompressor.eof or len(data) != len(cluster):
-            return 0
-        cluster[:] = data
-        return len(packed) - len(decompressor.unused_data)
+        return count if length == len(cluster) else 0
