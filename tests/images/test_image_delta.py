@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,32 @@ def test_chunks_of_the_cache_are_not_fetched(
     imported = _import(first, tmp_path / "one", cache)
     assert imported.local == sum(chunk.size for chunk in chunks)
     assert (tmp_path / "one").read_bytes() == disk.read_bytes()
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Iterator[Path]:
+    """One on which files can share blocks."""
+    if os.geteuid() != 0 or shutil.which("mkfs.xfs") is None:
+        pytest.skip("a volume with shared blocks needs root, and mkfs.xfs of xfsprogs")
+    image, place = tmp_path / "xfs", tmp_path / "volume"
+    place.mkdir()
+    with image.open("wb") as file:
+        file.truncate(512 << 20)
+    subprocess.run(["mkfs.xfs", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, place], check=True)
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_disks_share_what_is_the_same(volume: Path, cache: Path, versions: list[tuple[str, Path]]) -> None:
+    (first, _), (second, disk) = versions
+    _import(first, volume / "one", cache)
+    free = os.statvfs(volume).f_bfree * os.statvfs(volume).f_bsize
+    _import(second, volume / "two", cache)
+    assert (volume / "two").read_bytes() == disk.read_bytes()
+    assert free - os.statvfs(volume).f_bfree * os.statvfs(volume).f_bsize < SIZE // 4
+    with (volume / "two").open("r+b") as file:
+        file.write(b"written by a guest")
+    again = _import(first, volume / "three", cache)
+    assert again.fetched < 1 << 16
+    assert (volume / "one").read_bytes() == (volume / "three").read_bytes()

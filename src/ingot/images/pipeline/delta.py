@@ -15,10 +15,13 @@ from ingot.images.zstd_chunked.pieces import Pieces
 
 log = logging.getLogger(__name__)
 
+# The list of these disks, in the directory of the cache.
+_SEEDS = "seeds"
 
-def seeds_directory(cache: Path) -> Path:
-    """Where the disks are listed that chunks can be had from."""
-    return cache / "seeds"
+
+def open_seeds(cache: Path) -> Seeds:
+    """The disks that chunks can be had from."""
+    return Seeds(cache / _SEEDS)
 
 
 class LocalChunks:
@@ -61,7 +64,7 @@ class LocalChunks:
         """Those of this thread."""
         seeds: Seeds | None = getattr(self._own, "seeds", None)
         if seeds is None:
-            seeds = self._own.seeds = Seeds(seeds_directory(self._directory))
+            seeds = self._own.seeds = open_seeds(self._directory)
             with self._lock:
                 self._opened.append(seeds)
         return seeds
@@ -94,6 +97,6 @@ def places(disk: Content, pieces: Pieces) -> Iterator[tuple[int, Chunk]]:
 def make_known(cache: Path, disk: Path, chunks: Iterable[tuple[int, Chunk]]) -> None:
     """Lists a finished disk as a source of chunks for later imports; one that cannot be listed is none the worse."""
     try:
-        register(seeds_directory(cache), disk.absolute(), chunks)
+        register(cache / _SEEDS, disk.absolute(), chunks)
     except OSError as error:
         log.warning("%s is not listed as a source of chunks: %s", disk, error)

@@ -119,6 +119,7 @@ class _Import:
         try:
             size = self._bounds.final(work.run(self._journal, self._bounds, progress))
             self._material.check()
+            self._share()
             self._part.publish(size, target, self._journal)
         except ImageFault as fault:
             if self._useless(fault, state):
@@ -130,6 +131,17 @@ class _Import:
         fetched = self._material.meter.count
         local = self._material.local()
         return Imported(size, work.written, fetched, work.spooled, resumed, self._material.identity, local)
+
+    def _share(self) -> None:
+        """Gives back the room for what another disk on the volume has too."""
+        cache, chunks = self._options.cache, self._material.chunks
+        if cache is None or chunks is None or not self._material.local() or self._options.format != "raw":
+            return
+        from ingot.images.pipeline.delta import open_seeds
+        from ingot.images.pipeline.sharing import share
+
+        with open_seeds(cache) as seeds:
+            share(self._part.target.descriptor, seeds, chunks())
 
     def _useless(self, fault: ImageFault, state: State | None) -> bool:
         """Whether nobody will go on with what is written."""

@@ -52,7 +52,7 @@ class FileTarget:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self._direct = _open_direct(descriptor)
 
     def state(self) -> bytes:
@@ -68,17 +68,17 @@ class FileTarget:
     def write(self, start: int, data: memoryview) -> None:
         begin, end = -start % ALIGNMENT, (start + len(data)) % ALIGNMENT
         if self._direct is None or begin + end >= len(data):
-            _write(self._descriptor, start, data)
+            _write(self.descriptor, start, data)
             return
         end = len(data) - end
         _write(self._direct, start + begin, data[begin:end])
         if begin:
-            _write(self._descriptor, start, data[:begin])
+            _write(self.descriptor, start, data[:begin])
         if end < len(data):
-            _write(self._descriptor, start + end, data[end:])
+            _write(self.descriptor, start + end, data[end:])
 
     def sync(self) -> None:
-        os.fdatasync(self._descriptor)
+        os.fdatasync(self.descriptor)
 
     def close(self) -> None:
         """Lets go of what it has opened, which the descriptor that it was given is not."""
