@@ -105,3 +105,19 @@ def test_garbage_instead_of_tls_is_hung_up_on(serving: Serving) -> None:
         while client.recv(100):
             pass
     assert "Traceback" not in serving.log
+
+
+def test_renewed_certificates_are_taken_up(place: Path, tmp_path: Path) -> None:
+    first, second = Certificates(), Certificates()
+    first.write_server(tmp_path / "server")
+    first.write_client(tmp_path / "first")
+    second.write_client(tmp_path / "second")
+    options = ("--tls", str(tmp_path / "server"), "--export", f"disk={place / 'disk'}")
+    with Serving(tmp_path, *options, tcp=True, tls=Tls(tmp_path / "first" / "ca-cert.pem")) as server:
+        server.content("disk").close()
+        (tmp_path / "server" / "server-key.pem").write_text("half written")
+        server.content("disk").close()
+        second.write_server(tmp_path / "server")
+        with pytest.raises(ImageFault, match="certificate"):
+            server.content("disk")
+        NbdContent(Address.parse(server.uri("disk"), Tls(tmp_path / "second" / "ca-cert.pem"))).close()

@@ -31,5 +31,7 @@ class DirectFile:
         if self.memory is not None:
             self.memory.release()
         if self._map is not None:
-            self._map.close()
+            # A piece of it may still be in the traceback of an error, with which it goes.
+            with contextlib.suppress(BufferError):
+                self._map.close()
         os.close(self.descriptor)

@@ -1,6 +1,8 @@
 """Sessions with exports that wait for a network: several reads of a client are under way at once."""
 
+import logging
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from threading import BoundedSemaphore, Lock
@@ -11,6 +13,8 @@ from ingot.serve.replies import SMALL, Broken, Replies
 from ingot.serve.session import Agreed, Session
 from ingot.serve.tally import Tally
 from ingot.serve.transport import Transport
+
+_log = logging.getLogger(__name__)
 
 # What one client may have under way: QEMU and nbdcopy have 16 requests at once.
 _WINDOW = 16
@@ -23,7 +27,7 @@ class ParallelSession(Session):
         super().__init__(transport, agreed, tally)
         self._pool = pool
         self._window = BoundedSemaphore(_WINDOW)
-        self._spare: list[Replies] = []
+        self._spare: deque[Replies] = deque()
         self._counting = Lock()
         # No read is answered at once, however small.
         self._size = 0
@@ -57,8 +61,8 @@ class ParallelSession(Session):
 
     def _job(self, command: int, length: int, work: Callable[[Replies], None]) -> None:
         began = time.perf_counter_ns()
-        replies = self._spare.pop() if self._spare else self._new_replies()
         try:
+            replies = self._borrow()
             work(replies)
             replies.flush()
             self._spare.append(replies)
@@ -69,5 +73,15 @@ class ParallelSession(Session):
         except (OSError, Broken):
             # The client is gone, or cannot be told what is wrong: the thread that receives ends with it.
             self._transport.end()
+        except Exception:
+            _log.exception("export %r: a request cannot be answered", self._agreed.lease.name)
+            self._transport.end()
         finally:
             self._window.release()
+
+    def _borrow(self) -> Replies:
+        """Replies for one job, with a buffer that an earlier one had where there is one."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return self._new_replies()

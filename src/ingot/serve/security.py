@@ -1,11 +1,14 @@
 """TLS of the server: its certificate, and whose certificates it wants to see."""
 
+import logging
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from ingot.images.fault import ImageFault
+
+_log = logging.getLogger(__name__)
 
 # As QEMU, libvirt and nbdkit call them.
 CERTIFICATE = "server-cert.pem"
@@ -38,9 +41,35 @@ class Security:
             context.verify_mode = ssl.CERT_REQUIRED
         return context
 
+    def stamp(self) -> tuple[int, ...]:
+        """What changes with the files. Raises OSError."""
+        files = [self.directory / CERTIFICATE, self.directory / KEY, *([self.clients] if self.clients else [])]
+        return tuple(number for file in files for number in (file.stat().st_mtime_ns, file.stat().st_ino))
+
     def record(self) -> dict[str, Any]:
         return {"directory": str(self.directory), "clients": None if self.clients is None else str(self.clients)}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
         return cls(Path(record["directory"]), Path(record["clients"]) if record["clients"] else None)
+
+
+class Contexts:
+    """The context of the files as they are: certificates that are renewed are taken up with the next client, and while
+    they are half written, the last good ones serve. For one thread."""
+
+    def __init__(self, security: Security) -> None:
+        """Raises ImageFault."""
+        self._security = security
+        self._stamp: tuple[int, ...] = ()
+        self._context = security.context()
+
+    def current(self) -> ssl.SSLContext:
+        try:
+            stamp = self._security.stamp()
+            if stamp != self._stamp:
+                self._context = self._security.context()
+                self._stamp = stamp
+        except (OSError, ImageFault) as error:
+            _log.error("the certificates stay those of before: %s", error)
+        return self._context

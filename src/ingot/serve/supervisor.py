@@ -66,7 +66,7 @@ class Supervisor:
         self._changing = asyncio.Lock()
         self._accepting = False
         self._ending = False
-        # Clients that were accepted while there was no worker.
+        # Clients that were accepted and that no worker would take so far.
         self._waiting: list[tuple[socket.socket, str]] = []
 
     async def run(self, entries: Sequence[Entry], stop: asyncio.Event, ready: Callable[[], None]) -> None:
@@ -211,9 +211,6 @@ class Supervisor:
             self._accepting = True
             for listener in self._listeners:
                 asyncio.get_running_loop().add_reader(listener, self._accept, listener)
-        waiting, self._waiting = self._waiting, []
-        for client, peer in waiting:
-            self._hand_over(client, peer)
 
     def _accept_no_more(self) -> None:
         """Clients wait in the kernel's queue until there is a worker again."""
@@ -232,7 +229,7 @@ class Supervisor:
             if not isinstance(error, BlockingIOError):
                 _log.warning("a client cannot be accepted: %s", error)
             return
-        if sum(link.clients for link in self._links) >= self._terms.connections:
+        if len(self._waiting) + sum(link.clients for link in self._links) >= self._terms.connections:
             _log.warning("a client is refused: there are %d already", self._terms.connections)
             client.close()
             return
@@ -240,18 +237,28 @@ class Supervisor:
         self._hand_over(client, _peer(client, address))
 
     def _hand_over(self, client: socket.socket, peer: str) -> None:
-        """Gives a client to the worker with the fewest of them; where there is none, it waits for one."""
+        """Gives a client to the worker with the fewest of them; where there is none that takes it, it waits."""
         for link in sorted(self._links, key=lambda link: link.clients):
             with contextlib.suppress(WorkerLost):
                 link.give(client, peer)
                 return
+        if not self._waiting:
+            asyncio.get_running_loop().call_later(_PAUSES[0], self._hand_over_waiting)
         self._waiting.append((client, peer))
+
+    def _hand_over_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for client, peer in waiting:
+            self._hand_over(client, peer)
 
     async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         self._ending = True
         self._accept_no_more()
         for listener in self._listeners:
             listener.close()
+        for client, _ in self._waiting:
+            client.close()
+        self._waiting.clear()
         for keeper in keepers:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)

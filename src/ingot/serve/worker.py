@@ -18,7 +18,7 @@ from ingot.serve.catalog import Catalog, Lease
 from ingot.serve.entry import Entry
 from ingot.serve.guest import Guest
 from ingot.serve.opening import Opener
-from ingot.serve.security import Security
+from ingot.serve.security import Contexts, Security
 from ingot.serve.totals import Totals
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,8 @@ class Worker:
         self._end = end
         self._sending = threading.Lock()
         self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]))))
-        self._security = Security.from_record(settings["security"]) if settings["security"] else None
+        security = settings["security"]
+        self._contexts = Contexts(Security.from_record(security)) if security else None
         self._pool = ThreadPoolExecutor(_WAITING, "read")
         self._lock = threading.Lock()
         self._guests: dict[Guest, threading.Thread] = {}
@@ -72,13 +73,7 @@ class Worker:
     def _welcome(self, descriptor: int, peer: str) -> None:
         connection = socket.socket(fileno=descriptor)
         self._expire()
-        try:
-            security = self._security.context() if self._security else None
-        except ImageFault as fault:
-            _log.error("%s", fault)
-            connection.close()
-            self._tell({"left": 1})
-            return
+        security = self._contexts.current() if self._contexts else None
         guest = Guest(connection, peer, self._catalog, security, HANDSHAKE_SECONDS)
         thread = threading.Thread(target=self._host, args=(guest,), daemon=True)
         with self._lock:
