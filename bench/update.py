@@ -94,5 +94,5 @@ def _push(registry: Registry, disk: Path, reference: Reference) -> None:
 
 def _pull(reference: str, target: Path, cache: Path) -> None:
     ingot = Path(sys.executable).with_name("ingot")
-    command = [ingot, "image", "pull", "--force", "--cache", cache, reference, target]
+    command = [str(ingot), "image", "pull", "--force", "--cache", str(cache), reference, str(target)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -40,7 +40,7 @@ def environment(directory: Path) -> dict[str, str]:
 @contextmanager
 def served(directory: Path, socket: Path) -> Iterator[None]:
     """What a container of the image runs, on a unix socket."""
-    command = [sys.executable, ENTRY, "--socket", socket]
+    command = [sys.executable, str(ENTRY), "--socket", str(socket)]
     server = subprocess.Popen(command, env=environment(directory), stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
@@ -94,12 +94,14 @@ def test_the_entry_point_needs_a_disk_that_it_can_read() -> None:
         directory.chmod(0o755)
         (directory / "disk").write_bytes(b"x")
         (directory / "disk").chmod(0o600)
-        assert "`ADD --chown=107:107` it, or make it mode 0644" in refused(directory, user=107, group=107)
+        assert "`ADD --chown=107:107` it, or make it mode 0644" in refused(directory, user=107)
 
 
-def refused(directory: Path, **options: int) -> str:
+def refused(directory: Path, user: int | None = None) -> str:
     """What the entry point says."""
-    command = ["/usr/bin/python3", ENTRY]
-    done = subprocess.run(command, env=environment(directory), capture_output=True, text=True, cwd="/", **options)
+    command = ["/usr/bin/python3", str(ENTRY)]
+    done = subprocess.run(
+        command, env=environment(directory), capture_output=True, text=True, cwd="/", user=user, group=user
+    )
     assert done.returncode == 1
     return done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,7 +29,7 @@ FORMS = {
 
 
 @pytest.fixture(scope="session")
-def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Builder:
     if lacking := Builder.why_not():
         pytest.skip(lacking)
     return Builder(tmp_path_factory.mktemp("buildah"))

@@ -136,7 +136,7 @@ def test_an_iso_is_pushed_as_it_is(registry: Registry, repository: Callable[[], 
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "readme").write_text("hello")
     iso, reference = tmp_path / "cd.iso", repository()
-    command = ["xorriso", "-as", "mkisofs", "-quiet", "-o", iso, tmp_path / "files"]
+    command = ["xorriso", "-as", "mkisofs", "-quiet", "-o", str(iso), str(tmp_path / "files")]
     subprocess.run(command, check=True, capture_output=True)
     push(registry, iso, reference)
     assert pull(registry, reference) == iso.read_bytes()
