@@ -239,6 +239,31 @@ def test_a_source_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
     _only(tmp_path)
 
 
+def test_a_source_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of the two disks fails is what people want to know."""
+
+    def fail(*_: object) -> int:
+        raise OSError(5, os.strerror(5))
+
+    source = tmp_path / "image"
+    source.write_bytes(os.urandom(1 << 20))
+    with monkeypatch.context() as patch:
+        patch.setattr("ingot.images.content.FileContent.readinto", fail)
+        with pytest.raises(ImageFault, match="Input/output error") as caught:
+            _import(source, tmp_path / "disk")
+    assert caught.value.subject == str(source)
+    _only(tmp_path, "image")
+
+
+def test_the_umask_says_who_may_read_it(tmp_path: Path, disk: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        _import(disk, tmp_path / "disk")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "disk").stat().st_mode & 0o777 == 0o640
+
+
 def test_leftovers_of_another_source_are_removed(tmp_path: Path, disk: Path) -> None:
     (tmp_path / ".disk.ingot-part").write_bytes(b"\xff" * (8 << 20))
     (tmp_path / ".disk.ingot-journal").write_bytes(b"nonsense")

@@ -18,4 +18,4 @@ def open_nbd(source: Source, options: ImportOptions, stack: ExitStack) -> Materi
         raise ImageFault(str(source), "BadChecksum", "an NBD export has no digest of its own: leave the checksum out")
     content = stack.enter_context(NbdContent(Address.parse(source.place)))
     meter = Meter(options.rate)
-    return Material(str(source), "", meter, content=MeteredContent(content, meter))
+    return Material(str(source), "", meter, content=MeteredContent(content, str(source), meter))

@@ -38,7 +38,7 @@ def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: Exi
         raise ImageFault(str(path), "Unreadable", f"it cannot be read: {error.strerror}") from None
     stack.callback(content.close)
     meter = Meter(options.rate)
-    return Material(str(path), identity, meter, content=MeteredContent(content, meter), check=check)
+    return Material(str(path), identity, meter, content=MeteredContent(content, str(path), meter), check=check)
 
 
 def open_stdin(source: Source, options: ImportOptions, bounds: Bounds) -> Material:

@@ -3,10 +3,12 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 from ingot.images.blob import Blob, Bytes, ByteStream
 from ingot.images.content import Content, Extent
+from ingot.images.fault import ImageFault
 
 # What may come at once after a pause, in seconds of the rate.
 _BURST = 0.1
@@ -36,6 +38,15 @@ class Meter:
             time.sleep(pause)
 
 
+@contextmanager
+def _reading(subject: str) -> Iterator[None]:
+    """Tells failures of the source from those of the target, which are the system's too."""
+    try:
+        yield
+    except OSError as error:
+        raise ImageFault(subject, "ReadFailed", f"it cannot be read: {error.strerror}") from None
+
+
 class MeteredBlob:
     """A blob with a meter."""
 
@@ -59,7 +70,8 @@ class MeteredBlob:
         size = _SLICE if self._meter.rate else max(len(buffer), 1)
         for at in range(0, len(buffer), size):
             part = buffer[at : at + size]
-            self._blob.readinto(start + at, part)
+            with _reading(self.subject):
+                self._blob.readinto(start + at, part)
             self._meter.add(len(part))
 
     def read(self, start: int, length: int) -> Bytes:
@@ -68,12 +80,13 @@ class MeteredBlob:
         return buffer
 
     def stream(self, start: int = 0) -> ByteStream:
-        return _MeteredStream(self._blob.stream(start), self._meter)
+        return _MeteredStream(self._blob.stream(start), self.subject, self._meter)
 
 
 class _MeteredStream:
-    def __init__(self, stream: ByteStream, meter: Meter) -> None:
+    def __init__(self, stream: ByteStream, subject: str, meter: Meter) -> None:
         self._stream = stream
+        self._subject = subject
         self._meter = meter
 
     @property
@@ -81,7 +94,8 @@ class _MeteredStream:
         return self._stream.position
 
     def readinto(self, buffer: memoryview) -> int:
-        count = self._stream.readinto(buffer[:_SLICE] if self._meter.rate else buffer)
+        with _reading(self._subject):
+            count = self._stream.readinto(buffer[:_SLICE] if self._meter.rate else buffer)
         self._meter.add(count)
         return count
 
@@ -96,10 +110,11 @@ class _MeteredStream:
 
 
 class MeteredContent:
-    """Content with a meter, which is closed with it."""
+    """Content with a meter, which is closed with it. `subject` names it in errors."""
 
-    def __init__(self, content: Content, meter: Meter) -> None:
+    def __init__(self, content: Content, subject: str, meter: Meter) -> None:
         self._content = content
+        self._subject = subject
         self._meter = meter
 
     @property
@@ -107,7 +122,8 @@ class MeteredContent:
         return self._content.size
 
     def readinto(self, start: int, buffer: memoryview) -> None:
-        self._content.readinto(start, buffer)
+        with _reading(self._subject):
+            self._content.readinto(start, buffer)
         self._meter.add(len(buffer))
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:

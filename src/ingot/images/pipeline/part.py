@@ -76,7 +76,6 @@ class FilePart:
             self._check_free()
         self._descriptor = _locked(self._part, path)
         self.target = FileTarget(self._descriptor)
-        self._keep = self.journal_path.exists()
 
     @property
     def room(self) -> int | None:
@@ -109,7 +108,6 @@ class FilePart:
         os.ftruncate(self._descriptor, 0)
         # So that it is told from a new one, whatever is written: what is begun is not empty.
         os.ftruncate(self._descriptor, 1)
-        self._keep = True
 
     def take_up(self, target: Target) -> None:
         self._check_free()
@@ -118,9 +116,7 @@ class FilePart:
 
     def publish(self, size: int, target: Target, journal: Journal) -> None:
         os.ftruncate(self._descriptor, target.finish(size))
-        mask = os.umask(0o077)
-        os.umask(mask)
-        os.fchmod(self._descriptor, 0o666 & ~mask)
+        os.fchmod(self._descriptor, 0o666 & ~_umask())
         os.fsync(self._descriptor)
         # It is for those who come after a kill; after the loss of the machine the name alone tells.
         journal.save_published(os.fstat(self._descriptor).st_ino, size, lasting=False)
@@ -135,14 +131,28 @@ class FilePart:
 
     def _remove(self, journal: Journal) -> None:
         self.spool_path.unlink(missing_ok=True)
-        self._part.unlink(missing_ok=True)
+        self._unlink()
         journal.remove()
 
+    def _unlink(self) -> None:
+        """Takes the name away if it is still that of our file."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self._descriptor), self._part.lstat()):
+                self._part.unlink()
+
     def close(self) -> None:
-        if not self._keep:
-            self._part.unlink(missing_ok=True)
+        if not self.begun:
+            self._unlink()
         self.target.close()
         os.close(self._descriptor)
+
+
+def _umask() -> int:
+    """Asking the system for it would change it, for all threads."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("Umask:"):
+            return int(line.split()[1], 8)
+    return 0o077
 
 
 def _locked(part: Path, path: Path) -> int:

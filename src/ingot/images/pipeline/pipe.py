@@ -26,20 +26,16 @@ class PipeBlob:
     def stream(self, start: int = 0) -> ByteStream:
         if start:
             raise ImageFault(self.subject, "NoRanges", "it comes once, from its start")
-        return _PipeStream(self._descriptor, self.subject)
+        return _PipeStream(self._descriptor)
 
 
 class _PipeStream:
-    def __init__(self, descriptor: int, subject: str) -> None:
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._subject = subject
         self.position = 0
 
     def readinto(self, buffer: memoryview) -> int:
-        try:
-            count = os.readv(self._descriptor, [buffer])
-        except OSError as error:
-            raise ImageFault(self._subject, "ReadFailed", f"it cannot be read: {error.strerror}") from None
+        count = os.readv(self._descriptor, [buffer])
         self.position += count
         return count
 
