@@ -57,6 +57,8 @@ class Toc:
         self._entries = entries
         self.members: dict[str, Entry] = {}
         self._places: dict[str, int] = {}
+        # Names that are not UTF-8 all look alike in a table; only a file that is read must be the only one of its name.
+        self._twice: set[str] = set()
         for place, entry in enumerate(entries):
             if entry.type != "chunk":
                 self._add(place, entry)
@@ -64,7 +66,7 @@ class Toc:
     def _add(self, place: int, entry: Entry) -> None:
         name = self._clean(entry.name)
         if name in self.members:
-            raise self._fault(f"its table has {name!r} twice")
+            self._twice.add(name)
         self.members[name] = entry
         self._places[name] = place
 
@@ -79,6 +81,8 @@ class Toc:
     def pieces(self, name: str) -> Pieces:
         """What this regular file is made of; verified to be whole and in order. Raises ImageFault."""
         entry = self.members[name]
+        if name in self._twice:
+            raise self._fault(f"its table has {name!r} twice")
         if entry.size > MOST_FILE:
             raise self._fault(f"{name} has {entry.size} bytes; at most {MOST_FILE}")
         parts = self._parts(name)
