@@ -1,5 +1,6 @@
 """The disks in qcow2 images, against what QEMU reads in the same images."""
 
+import itertools
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,18 @@ def test_extents_say_what_is_where(mixed: Path) -> None:
     plain = next(extent for extent in extents if extent.start == MIB)
     with FileContent(mixed) as file:
         assert read(file, plain.stored, plain.length) == read(disk, MIB, plain.length)
+    disk.close()
+
+
+def test_holes_of_the_file_are_no_data(tmp_path: Path, source: Path) -> None:
+    path = create(tmp_path / "p.qcow2", 64 * MIB, options="preallocation=metadata")
+    write(path, f"write -s {source} 32M 1M")
+    disk = Qcow2(FileContent(path))
+    extents = list(disk.extents(0, disk.size))
+    assert extents[-1].end == disk.size
+    assert all(first.end == second.start for first, second in itertools.pairwise(extents))
+    assert MIB <= sum(extent.length for extent in extents if extent.data) < 2 * MIB
+    assert read(disk, 32 * MIB, MIB) == source.read_bytes()
     disk.close()
 
 

@@ -53,7 +53,9 @@ class Decoder:
     def __init__(self, subject: str, header: Header, end: int) -> None:
         self._subject = subject
         self._header = header
+        self._size = header.cluster_size
         self._end = end
+        self._last_sector = -(-end // SECTOR) * SECTOR
         self._l1_end = header.l1_offset + 8 * header.l1_entries
         bits = header.cluster_bits
         self._size_shift = 62 - (bits - 8)
@@ -65,7 +67,7 @@ class Decoder:
         L1, or that are not wholly in the file."""
         offsets = array("Q", (entry & _OFFSET for entry in l1))
         seen = set()
-        size = self._header.cluster_size
+        size = self._size
         for offset in offsets:
             if offset == 0:
                 continue
@@ -98,7 +100,7 @@ class Decoder:
                     yield _run(begin, at, kind, host)
                 yield self._packed(entry, at, next_at - at, tables)
                 kind, begin, host = Kind.ZERO, next_at, 0
-            elif self._is_zero(entry, at, tables):
+            elif entry == 0 or self._is_zero(entry, at, tables):
                 if kind:
                     yield _run(begin, at, kind, host)
                     kind, begin, host = Kind.ZERO, at, 0
@@ -152,7 +154,7 @@ class Decoder:
         return zero or offset == 0
 
     def _check_place(self, offset: int, at: int, tables: Container[int], used: bool) -> None:
-        if offset & self._header.cluster_size - 1:
+        if offset & self._size - 1:
             raise self.fault("Unaligned", f"has the cluster of byte {at} of its disk at {offset}, not at a cluster")
         if not used or offset == 0:
             return
@@ -164,12 +166,15 @@ class Decoder:
     def _packed(self, entry: int, at: int, length: int, tables: Container[int]) -> Run:
         host = entry & self._packed_offset
         stored = ((entry >> self._size_shift & self._sectors) + 1) * SECTOR - host % SECTOR
-        if host >= self._end or host + stored > -(-self._end // SECTOR) * SECTOR:
+        end = host + stored
+        if end > self._last_sector or host >= self._end:
             raise self.fault("Truncated", f"has the cluster of byte {at} of its disk at {host}, beyond its end")
-        size = self._header.cluster_size
-        for cluster in range(host & -size, host + stored, size):
-            if cluster in tables or self._header.l1_offset <= cluster < self._l1_end:
-                raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {host}, in a table")
+        size = self._size
+        first, last = host & -size, end - 1 & -size
+        in_l1 = self._header.l1_offset < end and host < self._l1_end
+        # It may be a little longer than a cluster, and so be in three.
+        if in_l1 or first in tables or last in tables or (last - first > size and first + size in tables):
+            raise self.fault("Overlapping", f"has the cluster of byte {at} of its disk at {host}, in a table")
         return Run(at, length, Kind.COMPRESSED, host, stored)
 
     def fault(self, reason: str, message: str) -> ImageFault:

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from ingot.images.content import Content, Extent
 from ingot.images.fault import ImageFault
@@ -16,8 +15,11 @@ from ingot.images.qcow2.tables import Tables
 _MOST_READ = 1 << 20
 # Reading over a gap costs less than reading twice.
 _GAP = 1 << 15
-# What lies this near in the file is told as one extent.
+# What lies this near in the file is told as one extent: those who compress in parallel write clusters in about the
+# order of the disk, not quite.
 _NEAR = 1 << 20
+# Smaller holes of the file are not worth an extent.
+_LEAST_HOLE = 1 << 16
 _ZEROS = memoryview(bytes(1 << 20))
 
 
@@ -64,22 +66,38 @@ class Qcow2:
             self._read_packed(together, start, buffer)
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
-        current: Extent | None = None
-        reach = 0
-        for run in self._tables.runs(start, end):
-            if current and _continues(current, reach, run):
-                current = replace(current, length=current.length + run.length, stored=min(current.stored, run.host))
-                reach = max(reach, run.host + run.stored)
-                continue
-            if current:
-                yield current
-            current = Extent(run.start, run.length, run.kind is not Kind.ZERO, run.host)
-            reach = run.host + run.stored
-        if current:
-            yield current
+        # One loop and no object for each cluster: there may be millions.
+        begin, data, stored, reach = start, False, 0, 0
+        for run in self._runs(start, end):
+            at, _, kind, host, length = run
+            near = not kind or -_NEAR <= host - reach <= _NEAR
+            if at > begin and not (near and data is (kind > 0)):
+                yield Extent(begin, at - begin, data, stored)
+                begin = at
+            if at == begin:
+                data, stored, reach = kind > 0, host, host
+            stored, reach = min(stored, host), max(reach, host + length)
+        if end > begin:
+            yield Extent(begin, end - begin, data, stored)
 
     def close(self) -> None:
         self._content.close()
+
+    def _runs(self, start: int, end: int) -> Iterator[Run]:
+        """What is there, less what the file knows to be zeros: a preallocated image is all clusters and many holes."""
+        for run in self._tables.runs(start, end):
+            if run.kind is not Kind.PLAIN:
+                yield run
+                continue
+            there = min(run.host + run.length, self._content.size)
+            for below in self._content.extents(run.host, there):
+                at = run.start + below.start - run.host
+                if below.data or below.length < _LEAST_HOLE:
+                    yield Run(at, below.length, Kind.PLAIN, below.start, below.length)
+                else:
+                    yield Run(at, below.length, Kind.ZERO, 0, 0)
+            if rest := run.host + run.length - there:
+                yield Run(run.start + run.length - rest, rest, Kind.ZERO, 0, 0)
 
     def _read_plain(self, host: int, part: memoryview) -> None:
         """The last cluster of a file may be cut where only zeros follow."""
@@ -135,13 +153,3 @@ def _clear(part: memoryview) -> None:
     for at in range(0, len(part), len(_ZEROS)):
         piece = part[at : at + len(_ZEROS)]
         piece[:] = _ZEROS[: len(piece)]
-
-
-def _continues(current: Extent, reach: int, run: Run) -> bool:
-    """Whether a run is the same sort as the extent before it, which goes to `reach` in the file, and near it there.
-
-    Those who compress in parallel write clusters in about the order of the disk, not quite.
-    """
-    if run.kind is Kind.ZERO or not current.data:
-        return (run.kind is Kind.ZERO) is not current.data
-    return abs(run.host - reach) <= _NEAR
