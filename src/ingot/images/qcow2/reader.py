@@ -68,15 +68,14 @@ class Qcow2:
     def extents(self, start: int, end: int) -> Iterator[Extent]:
         # One loop and no object for each cluster: there may be millions.
         begin, data, stored, reach = start, False, 0, 0
-        for run in self._runs(start, end):
-            at, _, kind, host, length = run
+        for at, _, kind, host, taken in self._runs(start, end):
             near = not kind or -_NEAR <= host - reach <= _NEAR
             if at > begin and not (near and data is (kind > 0)):
                 yield Extent(begin, at - begin, data, stored)
                 begin = at
             if at == begin:
                 data, stored, reach = kind > 0, host, host
-            stored, reach = min(stored, host), max(reach, host + length)
+            stored, reach = min(stored, host), max(reach, host + taken)
         if end > begin:
             yield Extent(begin, end - begin, data, stored)
 
