@@ -56,7 +56,7 @@ def _table(data: bytes) -> None:
 
 
 def _packed(data: bytes) -> None:
-    assert len(inflate("fuzz", data, 1000)) == 1000
+    assert len(inflate("fuzz", bytearray(data), 1000)) == 1000
 
 
 def _footer(data: bytes) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
-from backports import zstd
 
 from ingot.images.blob import Blob
 from ingot.images.fault import ImageFault
+from ingot.images.zstd_chunked.libzstd import BadFrame, inflate_into
 from ingot.images.zstd_chunked.pieces import Pieces
 from ingot.images.zstd_chunked.position import Position
 
@@ -131,25 +131,30 @@ class Toc:
 def read_toc(blob: Blob, annotations: Mapping[str, str]) -> Toc:
     """Reads the table by its position in the layer's annotations and verifies it. Raises ImageFault."""
     position, checksum = Position.from_annotations(blob.subject, annotations, blob.size)
-    data = blob.read(position.start, position.length)
+    data = bytearray(position.length)
+    blob.readinto(position.start, memoryview(data))
     if hashlib.sha256(data).digest() != checksum:
         raise ImageFault(blob.subject, "WrongDigest", "its table of contents is not the one that the manifest names")
     return parse_toc(blob.subject, inflate(blob.subject, data, position.size), position.start)
 
 
-def inflate(subject: str, data: bytes | bytearray | memoryview, size: int) -> bytes:
+def inflate(subject: str, data: bytearray, size: int) -> bytearray:
     """A table that must have this size. Raises ImageFault."""
-    decompressor = zstd.ZstdDecompressor()
+    table = bytearray(size)
     try:
-        table = decompressor.decompress(data, size + 1)
-    except zstd.ZstdError as error:
-        raise ImageFault(subject, "BadTable", f"its table of contents cannot be inflated: {error}") from error
-    if len(table) != size or not decompressor.eof:
-        raise ImageFault(subject, "BadTable", f"its table of contents does not inflate to the {size} bytes it should")
+        count = inflate_into(memoryview(data), memoryview(table))
+    except BadFrame as error:
+        raise _wrong_size(subject, size, str(error)) from None
+    if count != size:
+        raise _wrong_size(subject, size, f"it has {count}")
     return table
 
 
-def parse_toc(subject: str, table: bytes, end: int) -> Toc:
+def _wrong_size(subject: str, size: int, why: str) -> ImageFault:
+    return ImageFault(subject, "BadTable", f"its table of contents does not inflate to its {size} bytes: {why}")
+
+
+def parse_toc(subject: str, table: bytes | bytearray, end: int) -> Toc:
     """Raises ImageFault for a table that is not in the format; `end` is where the layer's chunks must end."""
     # Each entry is an object, and may hold one more, for extended attributes.
     if table.count(b"{") > 2 * MOST_ENTRIES:
