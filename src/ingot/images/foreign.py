@@ -44,7 +44,7 @@ class ForeignDisk:
         check_foreign(file, format, subject)
         self._subject = subject
         self._file = file
-        self._directory = Path(tempfile.mkdtemp(prefix="ingot-"))
+        self._directory = Path(tempfile.mkdtemp(prefix="ingot-qemu-"))
         self._log = (self._directory / "log").open("w+b")
         self._reads: dict[int, float] = {}
         self._closing = False

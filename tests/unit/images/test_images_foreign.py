@@ -1,5 +1,6 @@
 """Disks in images of other makers, through a real QEMU."""
 
+import contextlib
 import os
 import signal
 import struct
@@ -156,8 +157,8 @@ def test_garbage(tmp_path: Path, raw: Path, format: str) -> None:
 def test_garbage_behind_a_good_beginning(raw: Path, format: str) -> None:
     path = convert(raw, format)
     path.write_bytes(path.read_bytes()[:1024] + b"\xff" * 300_000)
-    with pytest.raises(ImageFault):
-        read(open_disk(path, format), 0, 4 * MIB)
+    with pytest.raises(ImageFault), contextlib.closing(open_disk(path, format)) as disk:
+        read(disk, 0, 4 * MIB)
 
 
 def test_qemu_dies(raw: Path) -> None:
