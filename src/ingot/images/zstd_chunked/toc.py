@@ -21,7 +21,7 @@ _FRAMING = 4096
 MOST_NAME = 4096
 # Twice what the largest image of ours has. An entry takes some 400 bytes of memory while the table is read.
 MOST_ENTRIES = 1 << 20
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
+_is_digest = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII).fullmatch
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -87,11 +87,12 @@ class Toc:
             raise self._fault(f"{name} has {entry.size} bytes; at most {MOST_FILE}")
         parts = self._parts(name)
         pieces = Pieces()
+        done = 0
         for index, part in enumerate(parts if entry.size else []):
             if part.name != entry.name:
                 raise self._fault(f"chunk {index} of {name} is one of {part.name!r}")
             size = part.chunk_size if len(parts) > 1 else entry.size
-            if part.chunk_offset != pieces.size or not 0 < size <= entry.size - pieces.size:
+            if part.chunk_offset != done or not 0 < size <= entry.size - done:
                 raise self._fault(f"chunk {index} of {name} is not where the one before it ends, or is too large")
             # An end is written for the file only; a chunk goes up to the next one.
             end = entry.end_offset if index + 1 == len(parts) else parts[index + 1].offset
@@ -101,9 +102,12 @@ class Toc:
                 pieces.append_zeros(size)
             else:
                 digest = part.chunk_digest if len(parts) > 1 else entry.digest
-                self._append(pieces, f"chunk {index} of {name}", size, part.offset, end, digest)
-        if pieces.size != entry.size:
-            raise self._fault(f"the chunks of {name} have {pieces.size} bytes, and it should have {entry.size}")
+                if fault := self._unfit(size, part.offset, end, digest):
+                    raise ImageFault(self._subject, fault[0], f"chunk {index} of {name} {fault[1]}")
+                pieces.append(size, part.offset, end, bytes.fromhex(digest[7:]))
+            done += size
+        if done != entry.size:
+            raise self._fault(f"the chunks of {name} have {done} bytes, and it should have {entry.size}")
         return pieces
 
     def _parts(self, name: str) -> list[Entry]:
@@ -113,16 +117,17 @@ class Toc:
             end += 1
         return self._entries[start : end + 1]
 
-    def _append(self, pieces: Pieces, what: str, size: int, start: int, end: int, digest: str) -> None:
+    def _unfit(self, size: int, start: int, end: int, digest: str) -> tuple[str, str] | None:
+        """Why a chunk cannot be used, as a reason and what to say of it; None for one that can."""
         if size > MOST_CHUNK:
-            raise ImageFault(self._subject, "LargeChunk", f"{what} has {size} bytes; at most {MOST_CHUNK}")
+            return "LargeChunk", f"has {size} bytes; at most {MOST_CHUNK}"
         if start == end or end > self._end:
-            raise self._fault(f"{what} goes from byte {start} to {end}, and chunks end at {self._end}")
+            return "BadTable", f"goes from byte {start} to {end}, and chunks end at {self._end}"
         if end - start > 2 * size + _FRAMING:
-            raise self._fault(f"{what} has {size} bytes, and {end - start} compressed")
-        if not _DIGEST.fullmatch(digest):
-            raise self._fault(f"{what} has the digest {digest[:80]!r}; it must be sha256: and 64 hexadecimal digits")
-        pieces.append(size, start, end, bytes.fromhex(digest[7:]))
+            return "BadTable", f"has {size} bytes, and {end - start} compressed"
+        if not _is_digest(digest):
+            return "BadTable", f"has the digest {digest[:80]!r}; it must be sha256: and 64 hexadecimal digits"
+        return None
 
     def _fault(self, message: str) -> ImageFault:
         return ImageFault(self._subject, "BadTable", message)
