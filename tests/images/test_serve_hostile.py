@@ -7,6 +7,7 @@ import socket
 import struct
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -253,6 +254,18 @@ def test_a_write_that_breaks_off_leaves_the_others_alone(serving: Serving) -> No
         head = wire.REQUEST.pack(wire.REQUEST_MAGIC, 0, wire.CMD_WRITE, 1, 0, 1000)
         client.socket.sendall(head + b"z" * 500)
     wait_for(lambda: "ended within what it was writing" in serving.log)
+
+
+def test_a_server_without_free_descriptors_lives_on(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "disk").write_bytes(data)
+    with Serving(tmp_path, "--export", f"disk={tmp_path / 'disk'}", files=48) as server:
+        many = [Raw(server, greet=False) for _ in range(80)]
+        wait_for(lambda: "too many open files" in server.log.lower())
+        for client in many:
+            client.socket.close()
+        wait_for(lambda: _answers(server))
+        assert "Traceback" not in server.log
+        assert "has ended" not in server.log
 
 
 def test_nothing_went_wrong_in_the_server(serving: Serving) -> None:

@@ -21,6 +21,7 @@ _log = logging.getLogger(__name__)
 MOST_EXPORTS = 1000
 # A worker that ends again and again is started after pauses from the first to the second, in seconds.
 _PAUSES = (0.1, 5.0)
+_SILENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Supervisor:
         # Exports and workers change one after the other, so that every worker knows every export.
         self._changing = asyncio.Lock()
         self._accepting = False
+        self._silent_until = 0.0
         self._ending = False
         # Clients that were accepted and that no worker would take so far.
         self._waiting: list[tuple[socket.socket, str]] = []
@@ -225,16 +227,27 @@ class Supervisor:
             return
         try:
             client, address = listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
         except OSError as error:
-            if not isinstance(error, BlockingIOError):
-                _log.warning("a client cannot be accepted: %s", error)
+            # There are too many open files, or no memory; it would fail again at once.
+            self._complain(f"no client can be accepted: {error}")
+            self._accept_no_more()
+            asyncio.get_running_loop().call_later(1.0, self._accept_more)
             return
         if len(self._waiting) + sum(link.clients for link in self._links) >= self._terms.connections:
-            _log.warning("a client is refused: there are %d already", self._terms.connections)
+            self._complain(f"clients are refused: there are {self._terms.connections} already")
             client.close()
             return
         _tune(client)
         self._hand_over(client, _peer(client, address))
+
+    def _complain(self, what: str) -> None:
+        """Logs what strangers can bring about as often as they like, once in a while."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._silent_until:
+            self._silent_until = now + _SILENCE_SECONDS
+            _log.warning("%s", what)
 
     def _hand_over(self, client: socket.socket, peer: str) -> None:
         """Gives a client to the worker with the fewest of them; where there is none that takes it, it waits."""

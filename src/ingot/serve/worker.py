@@ -2,6 +2,7 @@
 
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
@@ -59,7 +60,7 @@ class Worker:
             match message["do"]:
                 case "client":
                     self._tell({"taken": message["id"]})
-                    self._welcome(descriptors[0], message["peer"])
+                    self._welcome(descriptors, message["peer"])
                 case "add":
                     threading.Thread(target=self._answer, args=(message, self._add), daemon=True).start()
                 case "remove":
@@ -70,8 +71,12 @@ class Worker:
                     self._leave(message["seconds"])
                     return
 
-    def _welcome(self, descriptor: int, peer: str) -> None:
-        connection = socket.socket(fileno=descriptor)
+    def _welcome(self, descriptors: list[int], peer: str) -> None:
+        if not descriptors:
+            _log.error("%s is lost: there are too many open files", peer)
+            self._tell({"left": 1})
+            return
+        connection = socket.socket(fileno=descriptors[0])
         self._expire()
         security = self._contexts.current() if self._contexts else None
         guest = Guest(connection, peer, self._catalog, security, HANDSHAKE_SECONDS)
@@ -208,6 +213,8 @@ def main() -> None:
     end_with(settings["parent"])
     # The one that listens decides when we end; Ctrl-C on a terminal reaches us, too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     logging.basicConfig(level=settings["level"], format="%(levelname)s %(message)s")
     Worker(end, settings).run()
     # Threads that are in the middle of something must not keep us.

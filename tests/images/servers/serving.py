@@ -23,13 +23,21 @@ class Serving:
     """Started with these options, besides where it listens; ended with the block, whatever happens in it."""
 
     def __init__(
-        self, directory: Path, *options: str, tcp: bool = False, tls: Tls | None = None, adopt: int | None = None
+        self,
+        directory: Path,
+        *options: str,
+        tcp: bool = False,
+        tls: Tls | None = None,
+        adopt: int | None = None,
+        files: int | None = None,
     ) -> None:
+        """`adopt`: a listening socket to hand over. `files`: how many each process may have open."""
         self.directory = directory
         self.control = directory / "control"
         where = ("--listen", "127.0.0.1:0") if tcp else ("--socket", str(directory / "nbd"))
         self._command = [INGOT, "serve", *(() if adopt is not None else where), *options]
         self._adopt = adopt
+        self._files = files
         self._tls = tls
         self._log = directory / "log"
 
@@ -46,6 +54,8 @@ class Serving:
             script = f'exec 3<&{self._adopt} {self._adopt}<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
             command = ["bash", "-c", script, "bash", *command]
             descriptors = (self._adopt,)
+        if self._files is not None:
+            command = ["bash", "-c", f'ulimit -n {self._files}; exec "$@"', "bash", *command]
         with self._log.open("w") as log:
             return subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, text=True, pass_fds=descriptors, cwd=self.directory
