@@ -2,13 +2,14 @@
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
 from ingot.images.cache import Cache
 from ingot.images.chunk import Chunk
 from ingot.images.content import Content
+from ingot.images.fault import ImageFault
 from ingot.images.seeds import Seeds, register
 from ingot.images.zstd_chunked.layer import FillingChunks
 from ingot.images.zstd_chunked.pieces import Pieces
@@ -94,9 +95,34 @@ def places(disk: Content, pieces: Pieces) -> Iterator[tuple[int, Chunk]]:
             index += 1
 
 
-def make_known(cache: Path, disk: Path, chunks: Iterable[tuple[int, Chunk]]) -> None:
-    """Lists a finished disk as a source of chunks for later imports; one that cannot be listed is none the worse."""
-    try:
-        register(cache / _SEEDS, disk.absolute(), chunks)
-    except OSError as error:
-        log.warning("%s is not listed as a source of chunks: %s", disk, error)
+class Listing:
+    """Lists a disk as a source of chunks for later imports. What is to be listed is found in a thread, while the disk
+    is made; one that cannot be listed is none the worse. A context manager."""
+
+    def __init__(self, cache: Path, disk: Path, chunks: Callable[[], Iterable[tuple[int, Chunk]]]) -> None:
+        self._directory = cache / _SEEDS
+        self._disk = disk.absolute()
+        self._chunks = chunks
+        self._found: list[tuple[int, Chunk]] = []
+        self._thread = threading.Thread(target=self._find, name="list", daemon=True)
+        self._thread.start()
+
+    def _find(self) -> None:
+        try:
+            self._found = list(self._chunks())
+        except ImageFault as fault:
+            log.warning("%s is not listed as a source of chunks: %s", self._disk, fault)
+
+    def write(self) -> None:
+        """Call it when the disk is there."""
+        self._thread.join()
+        try:
+            register(self._directory, self._disk, self._found)
+        except OSError as error:
+            log.warning("%s is not listed as a source of chunks: %s", self._disk, error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()

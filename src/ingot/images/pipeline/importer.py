@@ -1,11 +1,11 @@
 """Imports: an image from anywhere becomes a disk, whole or not at all."""
 
 import errno
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import Copier
@@ -16,6 +16,9 @@ from ingot.images.pipeline.part import DevicePart, FilePart, Part
 from ingot.images.pipeline.plan import Plan
 from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import Target, is_device
+
+if TYPE_CHECKING:
+    from ingot.images.pipeline.delta import Listing
 
 Progress = Callable[[int, int], None]
 # A checkpoint that does not fit what is there.
@@ -34,21 +37,22 @@ def import_image(source: Source, target: Path, options: ImportOptions, progress:
     part = _open_part(target, options)
     try:
         bounds = Bounds(str(target), options.limit, options.size, part.room)
-        with open_material(source, options, bounds) as material:
+        with open_material(source, options, bounds) as material, _listing(material, part, options) as listing:
             imported = _Import(material, part, options, bounds).run(progress)
-            if options.cache is not None and material.chunks is not None and options.format == "raw":
-                _make_known(part, options.cache, material.chunks())
+            if listing is not None:
+                listing.write()
             return imported
     finally:
         part.close()
 
 
-def _make_known(part: Part, cache: Path, chunks: Iterable[tuple[int, Chunk]]) -> None:
-    """Lets later imports take chunks from a raw disk in a file."""
-    if isinstance(part, FilePart):
-        from ingot.images.pipeline.delta import make_known
+def _listing(material: Material, part: Part, options: ImportOptions) -> "AbstractContextManager[Listing | None]":
+    """What makes the disk known as one that later imports can have chunks from: a raw one in a file."""
+    if material.chunks is None or options.cache is None or not isinstance(part, FilePart) or options.format != "raw":
+        return nullcontext()
+    from ingot.images.pipeline.delta import Listing
 
-        make_known(cache, Path(part.name), chunks)
+    return Listing(options.cache, Path(part.name), material.chunks)
 
 
 def _open_part(target: Path, options: ImportOptions) -> Part:

@@ -6,7 +6,7 @@ For chunks of 64 KiB it takes a fifth less time than an object and a new buffer 
 import ctypes
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import c_char, c_char_p, c_size_t, c_void_p
 from typing import cast
 
@@ -66,17 +66,39 @@ class _Context:
             self._library.ZSTD_freeDCtx(self.pointer)
 
 
+def _context() -> _Context:
+    """That of this thread."""
+    try:
+        context: _Context = _own.context
+    except AttributeError:
+        context = _own.context = _Context()
+    return context
+
+
 def inflate_into(source: memoryview, target: memoryview) -> int:
     """Inflates all frames in `source` to the front of `target`; how many bytes they have. Both must be writable, for
     only such memory has an address. Raises BadFrame, also where `target` is too small."""
-    try:
-        context = _own.context
-    except AttributeError:
-        context = _own.context = _Context()
+    return inflate_over(source, (target,))
+
+
+def adjacent(places: Sequence[memoryview]) -> bool:
+    """Whether each begins in memory where the one before it ends."""
+    expected = _address(places[0])
+    for place in places:
+        if _address(place) != expected:
+            return False
+        expected += len(place)
+    return True
+
+
+def inflate_over(source: memoryview, places: Sequence[memoryview]) -> int:
+    """As inflate_into, over places that are adjacent, as if they were one."""
+    context = _context()
     address = _address(source)
     _check_frames(source, address, context.measure)
-    count: int = context.inflate(context.pointer, _address(target), len(target), address, len(source))
-    if count > len(target):
+    room = sum(len(place) for place in places)
+    count: int = context.inflate(context.pointer, _address(places[0]), room, address, len(source))
+    if count > room:
         raise _bad(count)
     return count
 

@@ -1,15 +1,19 @@
 """Chunks from the blob that holds them: neighbours in one request, each inflated and verified."""
 
+import contextlib
 import hashlib
+import itertools
 from collections.abc import Iterator, Sequence
 
 from ingot.images.blob import Blob, Bytes
 from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
-from ingot.images.zstd_chunked.libzstd import BadFrame, inflate_into
+from ingot.images.zstd_chunked.libzstd import BadFrame, adjacent, inflate_into, inflate_over
 
 # Memory for one request. Debian's registry works 5 ms for each, however small, as it takes 4 MiB of fresh memory.
 MOST_READ = 8 << 20
+# Chunks that are inflated in one go: 1 MiB of ours, which fits a processor's cache.
+_TOGETHER = 16
 # Bytes between two chunks that are cheaper to read than a request of its own: frames of zeros in foreign layers.
 _GAP = 4096
 
@@ -37,8 +41,10 @@ class RemoteChunks:
         start = run[0].start
         data = memoryview(bytearray(run[-1].end - start))
         self.blob.readinto(start, data)
-        for chunk, place in zip(run, places, strict=True):
-            _inflate(self.blob.subject, chunk, data[chunk.start - start : chunk.end - start], place)
+        for first in range(0, len(run), _TOGETHER):
+            chunks = run[first : first + _TOGETHER]
+            frames = data[chunks[0].start - start : chunks[-1].end - start]
+            _inflate_all(self.blob.subject, chunks, frames, places[first : first + _TOGETHER])
 
 
 def runs(chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
@@ -63,6 +69,24 @@ def open_chunk(subject: str, chunk: Chunk, data: Bytes) -> memoryview:
     return place
 
 
+def _inflate_all(subject: str, chunks: Sequence[Chunk], data: memoryview, places: Sequence[memoryview]) -> None:
+    """Chunks that are neighbours here and there are inflated in one go: threads that work on many small pieces wait for
+    each other more than they work."""
+    if _neighbours(chunks) and adjacent(places):
+        with contextlib.suppress(BadFrame):
+            if inflate_over(data, places) == sum(chunk.size for chunk in chunks):
+                for chunk, place in zip(chunks, places, strict=True):
+                    _verify(subject, chunk, place)
+                return
+    start = chunks[0].start
+    for chunk, place in zip(chunks, places, strict=True):
+        _inflate(subject, chunk, data[chunk.start - start : chunk.end - start], place)
+
+
+def _neighbours(chunks: Sequence[Chunk]) -> bool:
+    return all(before.end == chunk.start for before, chunk in itertools.pairwise(chunks))
+
+
 def _inflate(subject: str, chunk: Chunk, data: memoryview, place: memoryview) -> None:
     try:
         count = inflate_into(data, place)
@@ -74,5 +98,9 @@ def _inflate(subject: str, chunk: Chunk, data: memoryview, place: memoryview) ->
         raise ImageFault(
             subject, "BadChunk", f"the chunk at byte {chunk.start} inflates to {count} bytes instead of {chunk.size}"
         )
+    _verify(subject, chunk, place)
+
+
+def _verify(subject: str, chunk: Chunk, place: memoryview) -> None:
     if hashlib.sha256(place).digest() != chunk.digest:
         raise ImageFault(subject, "WrongDigest", f"the chunk at byte {chunk.start} is not what the image says it is")
