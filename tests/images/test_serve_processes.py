@@ -76,6 +76,12 @@ class TestWorkers:
         with Serving(tmp_path, "--export", f"disk={disk}") as server, server.content("disk") as content:
             assert content.size == _SIZE
 
+    def test_the_socket_is_for_whom_it_is_said(self, disk: Path, tmp_path: Path) -> None:
+        with Serving(tmp_path, "--export", f"disk={disk}"):
+            assert (tmp_path / "nbd").stat().st_mode & 0o777 == 0o600
+        with Serving(tmp_path, "--socket-mode", "660", "--export", f"disk={disk}"):
+            assert (tmp_path / "nbd").stat().st_mode & 0o777 == 0o660
+
     def test_a_socket_that_is_in_use_is_not_taken(self, disk: Path, tmp_path: Path) -> None:
         with Serving(tmp_path, "--export", f"disk={disk}"):
             done = subprocess.run(
@@ -247,6 +253,7 @@ def test_metrics_are_summed_over_processes(disk: Path, tmp_path: Path) -> None:
         (("--export", "x=/dev/null", "--writable", "y"), "there is no --export y"),
         (("--export", "x=/dev/null", "--client-ca", "/x"), "--client-ca needs --tls"),
         (("--export", "x=/dev/null", "--tls", "/nothing"), "server-cert.pem and server-key.pem must be there"),
+        (("--export", "x=/dev/null", "--socket-mode", "999"), "is not an octal mode"),
         (("--listen", "nowhere", "--export", "x=/dev/null"), "is not [ADDRESS]:PORT"),
     ],
 )

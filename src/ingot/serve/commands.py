@@ -1,13 +1,15 @@
 """What a request may ask for, and the commands other than reads and writes."""
 
 import errno
+import itertools
 
 from ingot.images.fault import ImageFault
 from ingot.images.nbd import wire
 from ingot.serve.export import Export
 
-# A reply tells at most so many extents: the client asks again for the rest.
+# A reply tells at most so many extents, of so many that the export has: the client asks again for the rest.
 _MOST_EXTENTS = 1024
+_MOST_SEEN = 1 << 14
 # The flags that each command may have.
 _FLAGS = {
     wire.CMD_READ: wire.FLAG_DF | wire.FLAG_FUA,
@@ -63,7 +65,7 @@ def perform(export: Export, flags: int, command: int, start: int, length: int) -
 def status(export: Export, start: int, length: int, one: bool) -> list[tuple[int, int]]:
     """Lengths and flags of extents from `start` on, `one` or a bounded number. Raises OSError and ImageFault."""
     found: list[tuple[int, int]] = []
-    for extent in export.extents(start, start + length):
+    for extent in itertools.islice(export.extents(start, start + length), _MOST_SEEN):
         flags = 0 if extent.data else wire.STATE_HOLE | wire.STATE_ZERO
         if found and found[-1][1] == flags:
             found[-1] = (found[-1][0] + extent.length, flags)

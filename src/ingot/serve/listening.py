@@ -75,11 +75,11 @@ def tcp(host: str, port: int, shared: bool) -> Listener:
     return Listener(made)
 
 
-def unix(path: Path) -> Listener:
-    """Listens on a unix socket, for its owner only. Raises ImageFault when a server listens there, and OSError."""
+def unix(path: Path, mode: int = 0o600) -> Listener:
+    """Listens on a unix socket, for those whom `mode` admits. Raises ImageFault when a server does so, and OSError."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, contextlib.suppress(OSError):
         probe.settimeout(1)
         with sockets.short(path) as name:
             probe.connect(name)
         raise ImageFault(str(path), "Taken", "another server listens there; end it, or choose another path")
-    return Listener(sockets.listen(path), path, ours=True)
+    return Listener(sockets.listen(path, mode), path, ours=True)

@@ -65,6 +65,7 @@ class Supervisor:
         self._past = Totals()
         # Exports and workers change one after the other, so that every worker knows every export.
         self._changing = asyncio.Lock()
+        self._started = asyncio.Event()
         self._accepting = False
         self._silent_until = 0.0
         self._ending = False
@@ -78,6 +79,7 @@ class Supervisor:
         try:
             for _ in range(self._terms.processes):
                 keepers.append(asyncio.create_task(self._keep(await self._start())))
+            self._started.set()
             if await self._begin(entries, stop):
                 self._accept_more()
                 ready()
@@ -105,6 +107,7 @@ class Supervisor:
     async def add(self, entry: Entry) -> None:
         """Serves one more. Raises ImageFault."""
         entry.check()
+        await self._started.wait()
         async with self._changing:
             if entry.name in self._known:
                 raise ImageFault(repr(entry.name), "Exists", "there is an export of this name already; remove it first")

@@ -11,7 +11,7 @@ import click
 from ingot.cli.image.registry_options import Access, registry_options
 from ingot.cli.image.size import Size
 from ingot.cli.main import LazyGroup
-from ingot.cli.serve.named import address, parse_named
+from ingot.cli.serve.named import address, file_mode, parse_named
 
 if TYPE_CHECKING:
     from ingot.serve.entry import Entry
@@ -33,6 +33,9 @@ _OPTIONS = [
         "--listen", "listens", multiple=True, callback=address, metavar="[ADDRESS]:PORT", help="Serve on TCP."
     ),
     click.option("--socket", "paths", multiple=True, type=click.Path(path_type=Path), help="Serve on a unix socket."),
+    click.option(
+        "--socket-mode", callback=file_mode, default="600", show_default=True, help="Rights of the unix socket, octal."
+    ),
     click.option("--share-port", is_flag=True, help="Let other servers listen on the same port, too."),
     click.option(
         "--export", "exports", multiple=True, callback=parse_named, metavar="NAME=SOURCE", help="Serve SOURCE."
@@ -81,6 +84,7 @@ def serve(context: click.Context, /, **options: Any) -> None:
 def run(
     listens: tuple[tuple[str, int], ...],
     paths: tuple[Path, ...],
+    socket_mode: int,
     share_port: bool,
     exports: dict[str, str],
     directory: Path | None,
@@ -126,7 +130,7 @@ def run(
     )
     terms = Terms(afar, processes, connections, grace, security)
     try:
-        listeners = _listeners(listens, paths, share_port)
+        listeners = _listeners(listens, paths, socket_mode, share_port)
         tell = _teller(listeners, tls is not None)
         asyncio.run(serve_exports(listeners, entries, terms, control=control, metrics=metrics, ready=tell))
     except (ImageFault, WorkerLost) as error:
@@ -145,7 +149,9 @@ def _entries(
     return [*found, Entry("", str(directory.absolute()))] if directory else found
 
 
-def _listeners(listens: tuple[tuple[str, int], ...], paths: tuple[Path, ...], shared: bool) -> "list[Listener]":
+def _listeners(
+    listens: tuple[tuple[str, int], ...], paths: tuple[Path, ...], mode: int, shared: bool
+) -> "list[Listener]":
     from ingot.images.fault import ImageFault
     from ingot.images.nbd.address import PORT
     from ingot.serve.listening import adopted, tcp, unix
@@ -160,7 +166,7 @@ def _listeners(listens: tuple[tuple[str, int], ...], paths: tuple[Path, ...], sh
             raise ImageFault(f"{host}:{port}", "Taken", why) from error
     for path in paths:
         try:
-            found.append(unix(path.absolute()))
+            found.append(unix(path.absolute(), mode))
         except OSError as error:
             raise ImageFault(str(path), "BadSocket", f"it cannot be listened on: {error.strerror}") from error
     return found

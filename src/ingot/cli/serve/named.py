@@ -1,5 +1,6 @@
 """NAME=SOURCE and [ADDRESS]:PORT on command lines about exports."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,10 @@ def _address(value: str) -> tuple[str, int]:
     if not separator or not port.isdecimal() or int(port) > 65535:
         raise click.BadParameter(f"{value!r} is not [ADDRESS]:PORT, such as 127.0.0.1:10809 or [::1]:0")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def file_mode(_context: click.Context, _option: click.Parameter, value: str) -> int:
+    """Rights of a file, as chmod has them in octal."""
+    if not re.fullmatch("0?[0-7]{3}", value):
+        raise click.BadParameter(f"{value!r} is not an octal mode, such as 600 or 660")
+    return int(value, 8)
