@@ -60,7 +60,9 @@ def _families(totals: Totals) -> Iterator[CounterMetricFamily | GaugeMetricFamil
         present.add_metric([name], total.present)
         served.add_metric([name], total.served)
         for kind, count in zip(KINDS, total.tally.requests, strict=True):
-            requests.add_metric([name, kind], count)
+            # A farewell is no request that is answered.
+            if kind != "disconnect":
+                requests.add_metric([name, kind], count)
         read.add_metric([name], total.tally.read)
         written.add_metric([name], total.tally.written)
         errors.add_metric([name], total.tally.errors)

@@ -56,6 +56,8 @@ class Standing:
 
 
 class Supervisor:
+    """Runs in one event loop, and does no work of clients itself."""
+
     def __init__(self, listeners: Sequence[Listener], terms: Terms) -> None:
         self._listeners = [listener.socket for listener in listeners]
         self._terms = terms

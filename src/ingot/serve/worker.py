@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -33,6 +34,8 @@ _TICK_SECONDS = 1.0
 
 
 class Worker:
+    """Does what the process that listens says over `end`."""
+
     def __init__(self, end: socket.socket, settings: dict[str, Any]) -> None:
         self._end = end
         self._sending = threading.Lock()
@@ -177,7 +180,7 @@ class Worker:
             self._tell({"id": number, "page": page})
         self._tell({"id": number})
 
-    def _answer(self, message: dict[str, Any], work: Any) -> None:
+    def _answer(self, message: dict[str, Any], work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         answer: dict[str, Any] = {"id": message["id"]}
         try:
             answer |= work(message)

@@ -25,7 +25,7 @@ def ls(control: Path, output: str) -> None:
     if output == "json":
         show(answer, output)
         return
-    columns = ["NAME", "SIZE", "MODE", "CLIENTS", "READ", "WRITTEN", "ERRORS", "SOURCE"]
+    columns = ["NAME", "SIZE", "MODE", "CLIENTS", "READ", "WRITTEN", "FETCHED", "ERRORS", "SOURCE"]
     rows = [_cells(export) for export in answer["exports"]]
     click.echo("\n".join(lines(columns, rows, terminal_width())))
 
@@ -35,5 +35,6 @@ def _cells(export: dict[str, Any]) -> list[str]:
 
     mode = ("writable" if export["writable"] else "read-only") + (", plain" if export["plain"] else "")
     size = "" if export["size"] is None else in_bytes(export["size"])
-    figures = [str(export["connections"]), in_bytes(export["read"]), in_bytes(export["written"]), str(export["errors"])]
-    return [export["name"] or "(directory)", size, mode, *figures, export["source"]]
+    figures = [in_bytes(export[what]) for what in ("read", "written", "fetched")]
+    name, clients, errors = export["name"] or "(directory)", str(export["connections"]), str(export["errors"])
+    return [name, size, mode, clients, *figures, errors, export["source"]]
