@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def versions(tmp_path: Path, registry: Registry, repository: Callable[[], Refere
     return made
 
 
-def _import(source: str, target: Path, cache: Path, **options: object) -> Imported:
+def _import(source: str, target: Path, cache: Path, **options: Any) -> Imported:
     chosen = ImportOptions(settings=Settings(), cache=cache, **options)
     return import_image(Source.parse(source), target, chosen, lambda *_: None)
 

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,13 +45,13 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _import(source: str, target: Path, **options: object) -> Imported:
+def _import(source: str, target: Path, **options: Any) -> Imported:
     return import_image(Source.parse(source), target, ImportOptions(settings=QUICK, **options), lambda *_: None)
 
 
-def _pull(*words: str | Path, **streams: object) -> subprocess.Popen[bytes]:
+def _pull(*words: object, stdin: int | None = None) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "ingot", "image", "pull", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **streams)  # type: ignore[call-overload]
+    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _only(directory: Path, *names: str) -> None:

@@ -16,7 +16,7 @@ from ingot.images.pipeline.target import Target, write_sparse
 # More than there are CPUs: most of the time a thread waits for the network or for a lock of the kernel.
 WORKERS = 4
 # Units that a thread copies in one turn at most; and for how long, so that little is lost by a kill.
-_TURN = 6
+_TURN = 8
 _TURN_SECONDS = 0.2
 # How often what is done is written down; and, for the loss of the machine, brought to the disk first.
 SAVE_SECONDS = 0.25
@@ -90,7 +90,7 @@ class Copier:
                 for index in indexes:
                     self._finished.put(index)
                 quick = time.monotonic() - began < _TURN_SECONDS
-                count = min(2 * count, _TURN) if quick else max(count // 2, 1)
+                count = min(4 * count, _TURN) if quick else max(count // 2, 1)
             self._finished.put(None)
         except BaseException as error:
             self._finished.put(error)
