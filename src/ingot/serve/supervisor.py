@@ -1,9 +1,8 @@
-"""The process that listens: it hands clients to workers, keeps as many of those as it should, and knows the exports."""
+"""The process that listens: it keeps as many workers as it should, and knows the exports."""
 
 import asyncio
 import contextlib
 import logging
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from ingot.serve.afar import AfarOptions
 from ingot.serve.entry import Entry
 from ingot.serve.link import Link, WorkerLost
 from ingot.serve.listening import Listener
+from ingot.serve.reception import Reception
 from ingot.serve.security import Security
 from ingot.serve.totals import Totals
 
@@ -21,7 +21,6 @@ _log = logging.getLogger(__name__)
 MOST_EXPORTS = 1000
 # A worker that ends again and again is started after pauses from the first to the second, in seconds.
 _PAUSES = (0.1, 5.0)
-_SILENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +58,16 @@ class Supervisor:
     """Runs in one event loop, and does no work of clients itself."""
 
     def __init__(self, listeners: Sequence[Listener], terms: Terms) -> None:
-        self._listeners = [listener.socket for listener in listeners]
         self._terms = terms
         self._links: list[Link] = []
+        self._reception = Reception(listeners, self._links, terms.connections)
         self._known: dict[str, _Known] = {}
         # What workers did that have ended.
         self._past = Totals()
         # Exports and workers change one after the other, so that every worker knows every export.
         self._changing = asyncio.Lock()
         self._started = asyncio.Event()
-        self._accepting = False
-        self._silent_until = 0.0
         self._ending = False
-        # Clients that were accepted and that no worker would take so far.
-        self._waiting: list[tuple[socket.socket, str]] = []
 
     async def run(self, entries: Sequence[Entry], stop: asyncio.Event, ready: Callable[[], None]) -> None:
         """Serves until `stop`. Raises ImageFault for an entry that cannot be served, WorkerLost when no worker can be
@@ -83,7 +78,7 @@ class Supervisor:
                 keepers.append(asyncio.create_task(self._keep(await self._start())))
             self._started.set()
             if await self._begin(entries, stop):
-                self._accept_more()
+                self._reception.open()
                 ready()
                 await stop.wait()
         finally:
@@ -200,7 +195,7 @@ class Supervisor:
                 link = None
             else:
                 _log.info("worker %d is there", link.number)
-                self._accept_more()
+                self._reception.open()
 
     def _lost(self, link: Link) -> None:
         if self._ending:
@@ -211,87 +206,12 @@ class Supervisor:
             total.present = 0
         self._past.merge(link.totals)
         for client, peer in link.untaken.values():
-            self._hand_over(client, peer)
-
-    def _accept_more(self) -> None:
-        if not self._accepting and self._links and not self._ending:
-            self._accepting = True
-            for listener in self._listeners:
-                asyncio.get_running_loop().add_reader(listener, self._accept, listener)
-
-    def _accept_no_more(self) -> None:
-        """Clients wait in the kernel's queue until there is a worker again."""
-        if self._accepting:
-            self._accepting = False
-            for listener in self._listeners:
-                asyncio.get_running_loop().remove_reader(listener)
-
-    def _accept(self, listener: socket.socket) -> None:
-        if not self._links:
-            self._accept_no_more()
-            return
-        try:
-            client, address = listener.accept()
-        except (BlockingIOError, ConnectionError):
-            return
-        except OSError as error:
-            # There are too many open files, or no memory; it would fail again at once.
-            self._complain(f"no client can be accepted: {error}")
-            self._accept_no_more()
-            asyncio.get_running_loop().call_later(1.0, self._accept_more)
-            return
-        if len(self._waiting) + sum(link.clients for link in self._links) >= self._terms.connections:
-            self._complain(f"clients are refused: there are {self._terms.connections} already")
-            client.close()
-            return
-        _tune(client)
-        self._hand_over(client, _peer(client, address))
-
-    def _complain(self, what: str) -> None:
-        """Logs what strangers can bring about as often as they like, once in a while."""
-        now = asyncio.get_running_loop().time()
-        if now >= self._silent_until:
-            self._silent_until = now + _SILENCE_SECONDS
-            _log.warning("%s", what)
-
-    def _hand_over(self, client: socket.socket, peer: str) -> None:
-        """Gives a client to the worker with the fewest of them; where there is none that takes it, it waits."""
-        for link in sorted(self._links, key=lambda link: link.clients):
-            with contextlib.suppress(WorkerLost):
-                link.give(client, peer)
-                return
-        if not self._waiting:
-            asyncio.get_running_loop().call_later(_PAUSES[0], self._hand_over_waiting)
-        self._waiting.append((client, peer))
-
-    def _hand_over_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for client, peer in waiting:
-            self._hand_over(client, peer)
+            self._reception.hand_over(client, peer)
 
     async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         self._ending = True
-        self._accept_no_more()
-        for listener in self._listeners:
-            listener.close()
-        for client, _ in self._waiting:
-            client.close()
-        self._waiting.clear()
+        self._reception.close()
         for keeper in keepers:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
         await asyncio.gather(*(link.stop(self._terms.grace) for link in self._links))
-
-
-def _tune(client: socket.socket) -> None:
-    """Replies leave at once, and a client whose machine is gone is noticed."""
-    if client.family != socket.AF_UNIX:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
-
-
-def _peer(client: socket.socket, address: Any) -> str:
-    return "a client on the socket" if client.family == socket.AF_UNIX else f"{address[0]}:{address[1]}"
