@@ -1,13 +1,14 @@
 """How many bytes may be fetched that nobody has asked for."""
 
-# Before anything was asked for, this much may be guessed.
-CREDIT = 512 << 10
+# This much may always be guessed: a guest that has just begun has touched nothing yet.
+CREDIT = 4 << 20
 # Guesses that nobody has used so far may be this part of what was used.
-SHARE = 0.26
+SHARE = 0.275
 
 
 class Budget:
-    """Keeps all that is moved within 1 + `share` times what was touched, plus `credit`, whatever is read.
+    """Keeps all that is moved within 1 + `share` times what was touched, or within `credit` more than it where that is
+    more, whatever is read.
 
     A guess is spent when it is made and comes back when its chunk is touched, so good guesses cost nothing. All are in
     bytes as they are moved. One thread at a time.
@@ -22,7 +23,7 @@ class Budget:
     @property
     def left(self) -> int:
         """How many bytes more may be guessed now."""
-        return int(self._credit + self._share * self.touched) - self.guessed
+        return max(self._credit, int(self._share * self.touched)) - self.guessed
 
     def spend(self, weight: int) -> bool:
         """Takes a guess of this weight; whether there was enough for it."""

@@ -74,6 +74,12 @@ class LazyChunks:
             data = found[number]
             yield flights[number].wait() if data is None else data
 
+    def begin(self) -> None:
+        """Fetches the front of the file, where readers begin."""
+        with self._lock:
+            front = self._foresight.front()
+        self._offer(front, Lane.TRACE)
+
     def follow(self, numbers: Sequence[int]) -> None:
         """Fetches these chunks in their order, before they are asked for: a trace."""
         with self._lock:

@@ -15,7 +15,7 @@ from ingot.images.lazy.table import ChunkTable
 
 log = logging.getLogger(__name__)
 
-CONNECTIONS = 8
+CONNECTIONS = 10
 # A reader waits this long for a registry that is away, counted from its first failure.
 PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.5
@@ -34,8 +34,8 @@ class Lane(IntEnum):
 
 # How many requests of a lane may be under way, and how many bytes one may ask for. Demand comes with all it can get;
 # the others are short, so that demand soon has the line for itself.
-_REQUESTS = {Lane.DEMAND: CONNECTIONS, Lane.GUESS: 4, Lane.TRACE: 4, Lane.REST: 1}
-_BYTES = {Lane.DEMAND: 1 << 20, Lane.GUESS: 256 << 10, Lane.TRACE: 256 << 10, Lane.REST: 512 << 10}
+_REQUESTS = {Lane.DEMAND: CONNECTIONS, Lane.GUESS: 6, Lane.TRACE: 6, Lane.REST: 1}
+_BYTES = {Lane.DEMAND: 1 << 20, Lane.GUESS: 128 << 10, Lane.TRACE: 256 << 10, Lane.REST: 512 << 10}
 
 
 @dataclass(slots=True)

@@ -18,6 +18,8 @@ _ROW = 8
 # How far a stream is read ahead at first and at most, in bytes to be moved.
 _FIRST = 64 << 10
 _MOST = 1 << 20
+# How much of the front is fetched at once: boot loader and tables, and often the kernel.
+_FRONT = 3 << 20
 # How likely the chunks behind and before one that is read are to be read as well: measured while Debian starts, where
 # programs are read by their pages. What several reads are near to is the more likely.
 _BEHIND = tuple(0.6 * 0.7**distance for distance in range(16))
@@ -85,6 +87,16 @@ class Foresight:
         self._budget.charge(self._table.weight(number))
         self._expecting = True
         return True
+
+    def front(self) -> list[int]:
+        """What to fetch before anything was read."""
+        found: list[int] = []
+        weight = 0
+        for number in range(len(self._table)):
+            weight += self._table.weight(number)
+            if weight > _FRONT or not self._guess(number, found):
+                break
+        return found
 
     def guesses(self, first: int, last: int) -> list[int]:
         """What to fetch now that the chunks from `first` to `last` are read, some of them for the first time.

@@ -70,21 +70,26 @@ class LazyDisk:
         self._follower.start()
 
     def _ahead(self, registry: Registry, options: LazyOptions) -> None:
-        # Numbers of an index are those of one machine; a trace counts chunks that are the same everywhere.
-        if options.follow and self.disk.pieces is not None:
-            self._follow(registry)
+        traced = self._trace(registry) if options.follow else None
+        if traced is None:
+            self.chunks.begin()
+        else:
+            self.chunks.follow(traced)
         if options.hydrate:
             self._hydrator = Hydrator(self.chunks, options.rate)
 
-    def _follow(self, registry: Registry) -> None:
+    def _trace(self, registry: Registry) -> list[int] | None:
         """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
+        if self.disk.pieces is None:
+            # Numbers of an index are those of one machine; a trace counts chunks that are the same everywhere.
+            return None
         try:
             found = trace.find(registry, self.disk.image)
         except ImageFault as fault:
             log.warning("no trace is followed: %s", fault)
-            return
-        if found is not None and found.layer == str(self.disk.layer.digest):
-            self.chunks.follow(found.numbers(len(self.chunks.table)))
+            return None
+        same = found is not None and found.layer == str(self.disk.layer.digest)
+        return found.numbers(len(self.chunks.table)) if found is not None and same else None
 
     def close(self) -> None:
         """Nobody may read any more."""
