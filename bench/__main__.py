@@ -27,7 +27,7 @@ def _machines() -> bool:
 
     compared, alone = machines.run()
     print(margins(compared), bounds(alone), sep="\n\n", end="\n\n")
-    return all(row.kept is not False for row in [*compared, *alone])
+    return all(row.kept for row in compared) and all(row.kept is not False for row in alone)
 
 
 def _show(rows: list[Row], theirs: str) -> bool:

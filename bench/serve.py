@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bench.debian import debian_disk
 from bench.report import Row
@@ -89,11 +90,12 @@ def _measure(figures: _Figures, disk: Path) -> None:
     figures.operations.append(_fio(figures.uri, 16)["iops"])
 
 
-def _fio(uri: str, depth: int) -> dict:
+def _fio(uri: str, depth: int) -> dict[str, Any]:
     command = ["fio", "--name=x", "--ioengine=nbd", f"--uri={uri}", "--rw=randread", "--bs=4k", f"--iodepth={depth}"]
     command += ["--time_based", f"--runtime={_FIO_SECONDS}", "--output-format=json", "--randseed=1"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]
+    read: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]
+    return read
 
 
 def _check(figures: _Figures, disk: Path) -> None:

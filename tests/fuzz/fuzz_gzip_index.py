@@ -64,7 +64,7 @@ def one_input(data: bytes) -> None:
     list(_reads(good[:start] + resealed + end))
 
 
-def _reads(damaged: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _reads(damaged: bytes) -> Iterator[tuple[bytearray, bytes]]:
     """What is read through the index, and what should be."""
     _WORLD.path.write_bytes(damaged)
     try:

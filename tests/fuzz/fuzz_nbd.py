@@ -3,6 +3,7 @@
 import io
 import logging
 import sys
+from collections.abc import Iterator
 
 import atheris
 
@@ -33,7 +34,7 @@ class _Export:
         assert start + len(view) <= _SIZE
         view[:] = _DISK[start : start + len(view)]
 
-    def extents(self, start: int, end: int):
+    def extents(self, start: int, end: int) -> Iterator[Extent]:
         assert 0 <= start < end <= _SIZE
         for begin in range(start, end, 70_000):
             yield Extent(begin, min(70_000, end - begin), begin % 3 > 0, begin)
@@ -136,17 +137,18 @@ def _handshake(data: bytes) -> None:
     magic = wire.OPTION_MAGIC.to_bytes(8, "big") + bytes(3)
     stranger = _Wire(flags + _framed(data, magic, 40))
     try:
-        agreed = Handshake(stranger, _Catalog(), None, lambda begins: None).run()
+        agreed = Handshake(stranger, _Catalog(), None, lambda begins: None).run()  # type: ignore[arg-type]
     except (Hangup, OSError):
         return
     if agreed is not None:
-        Session(stranger, agreed, Tally())
+        Session(stranger, agreed, Tally())  # type: ignore[arg-type]
 
 
 def _transmission(data: bytes) -> None:
     structured = bool(data[:1] and data[0] & 1)
     stranger = _Wire(_framed(data, wire.REQUEST_MAGIC.to_bytes(4, "big"), wire.REQUEST.size - 4))
-    session = Session(stranger, Agreed(_Lease(), structured, 1 if structured else None), Tally())
+    agreed = Agreed(_Lease(), structured, 1 if structured else None)
+    session = Session(stranger, agreed, Tally())  # type: ignore[arg-type]
     try:
         session.run()
     except (Hangup, OSError):
@@ -159,7 +161,7 @@ def _client(data: bytes) -> None:
     if data[:1] and data[0] & 1:
         said = _good_handshake() + said
     try:
-        connection = Connection(Address("disk"), _Channel(said))
+        connection = Connection(Address("disk"), _Channel(said))  # type: ignore[arg-type]
         size = min(connection.terms.size, 1 << 16)
         buffer = bytearray(size)
         connection.read(0, memoryview(buffer))

@@ -40,7 +40,7 @@ def qcow2(disk: Path) -> Path:
 
 
 def _standing(server: Serving) -> dict[str, Any]:
-    command = [INGOT, "serve", "ls", "--output", "json", "--control", server.control]
+    command = [INGOT, "serve", "ls", "--output", "json", "--control", str(server.control)]
     told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     (export,) = told["exports"]
     return dict(export)

@@ -163,7 +163,7 @@ class TestControl:
     def test_refusals_say_why(self, disk: Path, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
         control = tmp_path / "control"
         with Serving(tmp_path, "--export", f"disk={disk}", "--control", str(control)) as server:
-            command = [INGOT, "serve", *words, "--control", control]
+            command = [INGOT, "serve", *words, "--control", str(control)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60)
             assert done.returncode == 1
             assert why in done.stderr
@@ -171,7 +171,7 @@ class TestControl:
                 assert content.size == _SIZE
 
     def test_without_a_server_the_command_says_so(self, tmp_path: Path) -> None:
-        command = [INGOT, "serve", "ls", "--control", tmp_path / "none"]
+        command = [INGOT, "serve", "ls", "--control", str(tmp_path / "none")]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 1
         assert "no server answers there" in done.stderr

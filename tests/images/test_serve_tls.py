@@ -58,7 +58,7 @@ def test_ours_reads_with_a_certificate(serving: Serving, place: Path) -> None:
 def test_qemu_reads_with_a_certificate(serving: Serving, place: Path) -> None:
     server = f"driver=nbd,host=127.0.0.1,port={serving.address.port},export=disk,tls-creds=t"
     objects = f"tls-creds-x509,id=t,dir={place / 'client'},endpoint=client"
-    command = ["qemu-img", "convert", "--object", objects, "--image-opts", server, "-O", "raw", place / "copy"]
+    command = ["qemu-img", "convert", "--object", objects, "--image-opts", server, "-O", "raw", str(place / "copy")]
     subprocess.run(command, check=True, timeout=60)
     assert (place / "copy").read_bytes() == (place / "disk").read_bytes()
 

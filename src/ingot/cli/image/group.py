@@ -4,7 +4,7 @@ import click
 
 from ingot.cli.main import LazyGroup
 
-COMMANDS: dict[str, str] = {
+COMMANDS = {
     "push": "ingot.cli.image.push:push",
     "pull": "ingot.cli.image.pull:pull",
     "ls": "ingot.cli.image.ls:ls",
@@ -16,6 +16,9 @@ COMMANDS: dict[str, str] = {
 }
 
 
-@click.group(cls=LazyGroup, places=COMMANDS)
+_EXAMPLE = "Example: ingot image push debian-12.qcow2 registry.example/vmdisks/debian:12"
+
+
+@click.group(cls=LazyGroup, places=COMMANDS, epilog=_EXAMPLE)
 def image() -> None:
     """Disks in container registries: push, pull, look into and compare them."""
