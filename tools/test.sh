@@ -29,5 +29,6 @@ suite "one machine" tests/machine -n 2 --dist loadfile
 # Guests are emulated where the CPU cannot run them itself: two keep two cores busy, and a third works while they wait.
 suite guests tests/guest -n 3 --dist loadscope --no-loadscope-reorder
 suite images tests/images -n 2 --dist loadfile
-suite "all others" tests --ignore=tests/unit --ignore=tests/images --ignore=tests/wire --ignore=tests/fault \
+suite "fuzz targets" tests/fuzz -n 2
+suite "all others" tests --ignore=tests/unit --ignore=tests/images --ignore=tests/fuzz --ignore=tests/wire --ignore=tests/fault \
     --ignore=tests/control --ignore=tests/machine --ignore=tests/guest

@@ -2,22 +2,18 @@
 
 import gzip
 import random
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import atheris
-
-with atheris.instrument_imports():
-    from ingot.images.blob import FileBlob
-    from ingot.images.content import read
-    from ingot.images.digest import Digest
-    from ingot.images.fault import ImageFault
-    from ingot.images.gzip_index import Index, IndexBuilder
-    from ingot.images.indexed_blob import IndexedBlob
-    from ingot.images.seal import seal
-    from ingot.images.stream import open_stream
+from ingot.images.blob import FileBlob
+from ingot.images.content import read
+from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
+from ingot.images.gzip_index import Index, IndexBuilder
+from ingot.images.indexed_blob import IndexedBlob
+from ingot.images.seal import seal
+from ingot.images.stream import open_stream
 
 _KIND, _SEAL, _END = b"ingindx1", 40, 24
 
@@ -76,8 +72,3 @@ def _reads(damaged: bytes) -> Iterator[tuple[bytearray, bytes]]:
             list(content.extents(0, content.size))
     except ImageFault:
         return
-
-
-if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input)
-    atheris.Fuzz()

@@ -2,22 +2,18 @@
 
 import io
 import logging
-import sys
 from collections.abc import Iterator
 
-import atheris
-
-with atheris.instrument_imports():
-    from ingot.images.content import Extent
-    from ingot.images.fault import ImageFault
-    from ingot.images.nbd import wire
-    from ingot.images.nbd.address import Address
-    from ingot.images.nbd.connection import Connection
-    from ingot.serve.catalog import Lease
-    from ingot.serve.handshake import Handshake
-    from ingot.serve.replies import PIECE
-    from ingot.serve.session import Agreed, Hangup, Session
-    from ingot.serve.tally import Tally
+from ingot.images.content import Extent
+from ingot.images.fault import ImageFault
+from ingot.images.nbd import wire
+from ingot.images.nbd.address import Address
+from ingot.images.nbd.connection import Connection
+from ingot.serve.catalog import Lease
+from ingot.serve.handshake import Handshake
+from ingot.serve.replies import PIECE
+from ingot.serve.session import Agreed, Hangup, Session
+from ingot.serve.tally import Tally
 
 logging.disable()
 _SIZE = PIECE * 2 + 77
@@ -194,8 +190,3 @@ _SPEAKERS = (_handshake, _transmission, _client)
 def one_input(data: bytes) -> None:
     if data:
         _SPEAKERS[data[0] % len(_SPEAKERS)](data[1:])
-
-
-if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input)
-    atheris.Fuzz()

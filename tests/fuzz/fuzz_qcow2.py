@@ -2,21 +2,17 @@
 
 import random
 import struct
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import atheris
-
-with atheris.instrument_imports():
-    from ingot.images.content import Extent, read
-    from ingot.images.fault import ImageFault
-    from ingot.images.qcow2 import stream as stream_module
-    from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC
-    from ingot.images.qcow2.reader import Qcow2
-    from ingot.images.qcow2.stream import Qcow2Stream
+from ingot.images.content import Extent, read
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2 import stream as stream_module
+from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC
+from ingot.images.qcow2.reader import Qcow2
+from ingot.images.qcow2.stream import Qcow2Stream
 
 # Small ones, so that a small image crosses many of their borders.
 stream_module._WINDOW = stream_module._LONGEST = 8 * 512
@@ -145,8 +141,3 @@ def _by_stream(image: bytes, piece: int, again: bool) -> tuple[bytes | None, str
     finally:
         stream.close()
         _SPOOL.unlink()
-
-
-if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input)
-    atheris.Fuzz()

@@ -2,16 +2,12 @@
 
 import json
 import struct
-import sys
 
-import atheris
-
-with atheris.instrument_imports():
-    from ingot.images.chunk import Chunk
-    from ingot.images.fault import ImageFault
-    from ingot.images.zstd_chunked.position import CHECKSUM, FOOTER_SIZE, POSITION, Position
-    from ingot.images.zstd_chunked.remote import open_chunk
-    from ingot.images.zstd_chunked.toc import inflate, parse_toc
+from ingot.images.chunk import Chunk
+from ingot.images.fault import ImageFault
+from ingot.images.zstd_chunked.position import CHECKSUM, FOOTER_SIZE, POSITION, Position
+from ingot.images.zstd_chunked.remote import open_chunk
+from ingot.images.zstd_chunked.toc import inflate, parse_toc
 
 _END = 1 << 15
 _DIGEST = f"sha256:{'0' * 64}"
@@ -72,8 +68,3 @@ def _annotation(data: bytes) -> None:
 
 def _chunk(data: bytes) -> None:
     open_chunk("fuzz", Chunk(bytes(32), 1000, 0, len(data)), data)
-
-
-if __name__ == "__main__":
-    atheris.Setup(sys.argv, one_input)
-    atheris.Fuzz()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TARGETS = sorted(path.stem for path in Path(__file__).parent.glob("fuzz_*.py"))
-BOUNDS = ("-seed=7", "-runs=4000", "-max_total_time=20")
+BOUNDS = ("-seed=7", "-runs=4000", "-max_total_time=8")
 
 
 @pytest.mark.parametrize("name", TARGETS)
