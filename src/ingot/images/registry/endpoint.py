@@ -8,6 +8,7 @@ from ingot.images.blob import Bytes
 from ingot.images.fault import ImageFault
 from ingot.images.registry.address import check_redirect, split
 from ingot.images.registry.auth import Auth, Scope
+from ingot.images.registry.greeting import answers_plainly
 from ingot.images.registry.response import Response
 from ingot.images.registry.retry import Backoff, persist
 from ingot.images.registry.transport import Request, Transport
@@ -73,6 +74,9 @@ class Endpoint:
         origin, _ = split(f"https://{host}", subject)
         if not self.transport.plain_allowed(origin):
             return f"https://{host}"
+        # The certificates of the machine, which take longest, are not needed to see that there is no TLS.
+        if answers_plainly(origin.host, origin.port, self.transport.settings.connect):
+            return f"http://{host}"
         backoff = Backoff(self.transport.settings)
         while True:
             try:

@@ -65,7 +65,8 @@ class Pool:
     def __init__(self, settings: Settings) -> None:
         """Raises ImageFault when the given CA cannot be used."""
         self._settings = settings
-        self._tls = _tls(settings)
+        # The machine's certificates take time to load, and are of no use for a server without TLS.
+        self._made: ssl.SSLContext | None = _tls(settings) if settings.ca else None
         self._idle: dict[Origin, deque[Line]] = {}
         self._lock = threading.Lock()
 
@@ -91,6 +92,13 @@ class Pool:
             oldest = idle.popleft() if len(idle) > _IDLE_MOST else None
         if oldest:
             oldest.close()
+
+    @property
+    def _tls(self) -> ssl.SSLContext:
+        with self._lock:
+            if self._made is None:
+                self._made = _tls(self._settings)
+            return self._made
 
     def close(self) -> None:
         with self._lock:

@@ -81,17 +81,15 @@ class ChunkedFile:
             index += 1
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
-        found: Extent | None = None
-        for offset, length, chunk in self._between(start, end):
-            begin, stop = max(offset, start), min(offset + length, end)
-            if found is not None and found.data is (chunk is not None):
-                found = Extent(found.start, stop - found.start, found.data, found.stored)
-                continue
-            if found is not None:
-                yield found
-            found = Extent(begin, stop - begin, chunk is not None, begin)
-        if found is not None:
-            yield found
+        pieces = self.pieces
+        index = pieces.find(start)
+        while start < end:
+            zeros = pieces.is_zeros(index)
+            while index < len(pieces) and pieces.offsets[index] < end and pieces.is_zeros(index) is zeros:
+                index += 1
+            stop = min(pieces.offsets[index], end)
+            yield Extent(start, stop - start, not zeros, start)
+            start = stop
 
     def close(self) -> None:
         """Nothing is held."""
