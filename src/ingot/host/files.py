@@ -1,5 +1,6 @@
 """Files that are there whole or not at all."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -30,9 +31,17 @@ def sync_directory(path: Path) -> None:
 
 
 def private_directory(path: Path) -> None:
-    """Makes `path` a directory that only its owner may enter, and its parents as the umask says."""
+    """Makes `path` a directory of this user that only it may enter, and its parents as the umask says. Raises
+    PermissionError when the directory, or the link that leads to it, belongs to another user, who may have filled it."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.chmod(0o700)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for status in (path.lstat(), os.fstat(descriptor)):
+            if status.st_uid != os.geteuid():
+                raise PermissionError(errno.EPERM, f"it belongs to user {status.st_uid}, not {os.geteuid()}", str(path))
+        os.fchmod(descriptor, 0o700)
+    finally:
+        os.close(descriptor)
 
 
 # Others, such as QEMU's user, pass through to what they may open, and cannot look around.

@@ -56,3 +56,18 @@ def test_a_private_directory_is_closed_to_others(tmp_path: Path) -> None:
     (tmp_path / "pki").mkdir(mode=0o755)
     private_directory(tmp_path / "pki")
     assert mode(tmp_path / "pki") == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("planted", ["directory", "link"])
+def test_a_directory_of_another_user_is_never_private(tmp_path: Path, planted: str) -> None:
+    path, ours = tmp_path / "cache", tmp_path / "ours"
+    ours.mkdir(mode=0o755)
+    if planted == "link":
+        path.symlink_to(ours)
+    else:
+        path.mkdir(mode=0o755)
+    os.chown(path, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(PermissionError, match="it belongs to user 65534, not 0"):
+        private_directory(path)
+    assert mode(ours) == 0o755

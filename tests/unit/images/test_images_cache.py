@@ -182,3 +182,12 @@ def test_where_it_is_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_directory() == Path("/var/cache/user/ingot")
     monkeypatch.setenv("INGOT_CACHE", "/srv/chunks")
     assert default_directory() == Path("/srv/chunks")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_directory_that_another_user_made_is_refused(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    directory.mkdir(mode=0o777)
+    os.chown(directory, 65534, 65534)
+    with pytest.raises(ImageFault, match=r"it belongs to user 65534, not 0; name another directory with --cache"):
+        Cache(directory)
