@@ -81,25 +81,38 @@ def push_file(
     ImageFault."""
     if reference.digest is not None:
         raise ImageFault(str(reference), "BadReference", "a push goes to a tag; its digest comes from what is pushed")
+    # A mirror may be behind, and what it says must not decide what is changed.
+    registry = registry.origin
     platform = options.platform or own_platform()
-    there = None if options.level else same_layer(registry, image, reference, platform, progress)
-    layer, diff_id = there or _push_layer(registry, image, reference, options.level or LEVEL, progress)
+    layer, diff_id, sent = _push_layer(registry, image, reference, platform, options.level, progress)
     config = _config(platform, options.labels, diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
     raw = encode(Manifest(config=pushed, layers=[layer]))
     entry = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(raw), size=len(raw), platform=platform)
     digest = tag_image(registry, reference, raw, entry, options.index)
     data = image.size - image.layout.data_start
-    return Pushed(digest, entry.digest, layer, image.layout.size, data, 0 if there else layer.size)
+    return Pushed(digest, entry.digest, layer, image.layout.size, data, sent)
 
 
 def _push_layer(
-    registry: Registry, image: Qcow2Image, reference: Reference, level: int, progress: Progress
-) -> tuple[Descriptor, str]:
-    """The layer with its annotations, and its diff id."""
-    writer = LayerWriter(image, "disk", NAME, level=level, progress=progress)
-    layer = registry.push_blob(reference, writer, media_type=LAYER)
-    return msgspec.structs.replace(layer, annotations=writer.annotations), writer.diff_id
+    registry: Registry,
+    image: Qcow2Image,
+    reference: Reference,
+    platform: Platform,
+    level: int | None,
+    progress: Progress,
+) -> tuple[Descriptor, str, int]:
+    """The layer with its annotations, its diff id, and how many of its bytes were sent."""
+    writer = LayerWriter(image, "disk", NAME, progress=progress)
+    there = None if level else same_layer(registry, image, reference, platform, writer, progress)
+    if there:
+        digest, size = there
+        layer, sent = Descriptor(media_type=LAYER, digest=digest, size=size), 0
+    else:
+        writer = LayerWriter(image, "disk", NAME, level=level or LEVEL, progress=progress)
+        layer = registry.push_blob(reference, writer, media_type=LAYER)
+        sent = layer.size
+    return msgspec.structs.replace(layer, annotations=writer.annotations), writer.diff_id, sent
 
 
 def _config(platform: Platform, labels: Mapping[str, str], diff_id: str) -> bytes:

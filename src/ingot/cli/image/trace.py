@@ -77,7 +77,9 @@ def _record(
     from ingot.serve.recording import watch
 
     kept = Cache(cache or default_directory())
-    disk = open_lazy(registry, reference, kept, LazyOptions(follow=False), platform=platform)
+    # A mirror may be behind: the trace is for what the registry itself has.
+    pinned = reference.at(registry.origin.digest(reference))
+    disk = open_lazy(registry, pinned, kept, LazyOptions(follow=False), platform=platform)
     try:
         if disk.disk.pieces is None:
             message = "its layer has no chunks that could be fetched ahead: push it with `ingot image push`"

@@ -1,6 +1,7 @@
 """Registries: images are found, read, pushed and deleted by their references."""
 
 import contextlib
+import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -53,8 +54,16 @@ class Registry:
     def __init__(self, settings: Settings | None = None) -> None:
         self.transport = Transport(settings or Settings.load())
         self._auth = Auth(self.transport)
+        self._mirrors = self.transport.settings.mirrors
         self._endpoints: dict[str, Endpoint] = {}
         self._lock = threading.Lock()
+
+    @property
+    def origin(self) -> Self:
+        """The same without mirrors: for what is read to decide about a change."""
+        other = copy.copy(self)
+        other._mirrors = {}
+        return other
 
     def resolve(self, reference: Reference, platform: Platform | None = None) -> Image:
         """The image; of an index, that for `platform`, or for this machine."""
@@ -201,7 +210,7 @@ class Registry:
         return work(own)
 
     def _places(self, reference: Reference) -> list[Repository]:
-        mirrors = [mirror.partition("/") for mirror in self.transport.settings.mirrors.get(reference.registry, ())]
+        mirrors = [mirror.partition("/") for mirror in self._mirrors.get(reference.registry, ())]
         places = [
             Repository(self._endpoint(host), f"{prefix}/{reference.repository}" if prefix else reference.repository)
             for host, _, prefix in mirrors

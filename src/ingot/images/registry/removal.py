@@ -18,6 +18,8 @@ def remove(registry: Registry, reference: Reference, every_tag: bool = False) ->
     """
     if reference.digest:
         return registry.delete(reference)
+    # A mirror may be behind, and what it says must not decide what is deleted.
+    registry = registry.origin
     digest = registry.digest(reference)
     if registry.untag(reference):
         return digest
