@@ -35,21 +35,23 @@ Handler = Callable[[Asked, socket.socket], None]
 class FaultyServer:
     """Calls `handler` for each request, which writes to the socket. The connection stays open unless it closes it.
 
-    `asked`: all requests so far. `stopping` is set at the end, for handlers that wait.
+    `asked`: all requests so far. `stopping` is set at the end, for handlers that wait. It is at an `address` of
+    loopback.
     """
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, address: str = "127.0.0.1") -> None:
         self._handler = handler
+        self._address = address
         self.asked: list[Asked] = []
         self.stopping = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, 0))
         self.port: int = self._listener.getsockname()[1]
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self._address}:{self.port}"
 
     @property
     def url(self) -> str:

@@ -40,6 +40,8 @@ def test_addresses_are_shown_without_secrets(text: str) -> None:
 
 
 HTTPS, HTTP = Origin("https", "a.b", 443), Origin("http", "a.b", 80)
+# Of this machine and its link, as resolvers take them.
+SPELLINGS = ("127.1", "2130706433", "0x7f.1", "0xa9fea9fe", "0177.0.0.1", "::ffff:127.0.0.1", "0", "fe80::1%eth0")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,7 @@ HTTPS, HTTP = Origin("https", "a.b", 443), Origin("http", "a.b", 80)
         (HTTP, Origin("http", "169.254.169.254", 80), False, False),
         (HTTP, Origin("http", "::1", 80), False, False),
         (HTTP, Origin("http", "0.0.0.0", 80), False, False),  # noqa: S104
+        *((HTTP, Origin("http", host, 80), False, False) for host in SPELLINGS),
         (Origin("http", "127.0.0.1", 1), Origin("http", "localhost", 2), True, True),
     ],
 )

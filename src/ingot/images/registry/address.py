@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import socket
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -61,19 +62,29 @@ def public(url: str) -> str:
 def loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = _address(host)
+    return address is not None and address.is_loopback
 
 
 def own(host: str) -> bool:
-    """Whether the name means this machine or its link: places that a stranger must not send us to."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+    """Whether the name means this machine or its link: places that a stranger must not send us to. Of a name that has
+    to be looked up only the connection can tell."""
+    address = _address(host)
+    if address is None:
         return loopback(host)
     return address.is_loopback or address.is_link_local or address.is_unspecified
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Of a host that is written as an address, in any of the ways that a resolver takes; None for a name."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(host))
+        except (OSError, ValueError):
+            return None
+    return (found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None) or found
 
 
 def check_redirect(subject: str, came: Origin, to: Origin, plain_allowed: bool) -> None:
@@ -81,6 +92,10 @@ def check_redirect(subject: str, came: Origin, to: Origin, plain_allowed: bool) 
     if came.scheme == "https" and to.scheme == "http" and not plain_allowed:
         raise ImageFault(subject, "BadRedirect", f"it leads from https to plain http at {to.host}, which is not safe")
     if own(to.host) and not own(came.host):
-        raise ImageFault(
-            subject, "BadRedirect", f"{came.host} sends us to {to.host}, which is this machine or its link"
-        )
+        raise sent_home(subject, came, to)
+
+
+def sent_home(subject: str, came: Origin, to: Origin) -> ImageFault:
+    """The fault of a server that sends us to a place of our own."""
+    why = f"{came.host} sends us to {to.host}, which is this machine or its link"
+    return ImageFault(subject, "BadRedirect", why)

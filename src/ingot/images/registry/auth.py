@@ -118,7 +118,7 @@ class Auth:
         fields = [("service", service)] if service else []
         fields += [("scope", text) for text in scope.texts]
         before = time.monotonic()
-        request = _token_request(realm, fields, found, subject)
+        request = replace(_token_request(realm, fields, found, subject), came=registry)
         who = "these credentials" if found else "strangers"
         body = persist(self._transport.settings, lambda: self._ask(request, who))
         token, seconds = _read(body, subject)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from urllib.parse import urljoin
 
 from ingot.images.blob import Bytes
@@ -47,7 +48,7 @@ class Endpoint:
         if own != other:
             # Such as a storage that takes uploads: what it needs to know is in the address.
             check_redirect(subject, own, other, self.transport.plain_allowed(other))
-            return (send or self.transport.request)(request)
+            return (send or self.transport.request)(replace(request, came=own))
         return self._auth.send(request, scope, send or self.transport.request)
 
     def document(

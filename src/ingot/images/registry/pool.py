@@ -2,15 +2,17 @@
 
 import http.client
 import select
+import socket
 import ssl
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
 from ingot.images.fault import ImageFault
-from ingot.images.registry.address import Origin, netloc
+from ingot.images.registry.address import Origin, netloc, own
 from ingot.images.registry.paced import PacedSocket, PacedTlsSocket
 from ingot.images.registry.proxy import proxy_for
 from ingot.images.registry.settings import Settings
@@ -18,15 +20,45 @@ from ingot.images.registry.settings import Settings
 # Many servers close a connection that was idle for a minute.
 _IDLE_SECONDS = 50.0
 _IDLE_MOST = 32
+Admit = Callable[[bool], None]
 
 
-class _Plain(http.client.HTTPConnection):
+class Connection(http.client.HTTPConnection):
+    """`admit` is told whether the peer is this machine or on its link, before a word is said to it, and may raise.
+    `proxied`: the peer is a proxy, which says nothing of where requests go. `near`: what `admit` was told."""
+
+    def __init__(self, host: str, port: int, timeout: float, proxied: bool) -> None:
+        super().__init__(host, port, timeout=timeout)
+        self.admit: Admit = _anybody
+        self.near = False
+        self._proxied = proxied
+
     def connect(self) -> None:
         super().connect()
-        self.sock: PacedSocket = PacedSocket.adopt(self.sock)
+        self.near = not self._proxied and own(self.sock.getpeername()[0])
+        self.admit(self.near)
+        self.sock: PacedSocket | PacedTlsSocket = self._wrapped(self.sock)
+
+    def _wrapped(self, plain: socket.socket) -> PacedSocket | PacedTlsSocket:
+        return PacedSocket.adopt(plain)
 
 
-Connection = _Plain | http.client.HTTPSConnection
+class _TlsConnection(Connection):
+    """With the server `name`, perhaps in a tunnel."""
+
+    default_port = 443
+
+    def __init__(self, host: str, port: int, timeout: float, proxied: bool, context: ssl.SSLContext, name: str) -> None:
+        super().__init__(host, port, timeout, proxied)
+        self._context = context
+        self._name = name
+
+    def _wrapped(self, plain: socket.socket) -> PacedSocket | PacedTlsSocket:
+        return cast(PacedTlsSocket, self._context.wrap_socket(plain, server_hostname=self._name))
+
+
+def _anybody(near: bool) -> None:
+    """Admits every peer."""
 
 
 @dataclass(slots=True)
@@ -45,7 +77,7 @@ class Line:
 
     @property
     def socket(self) -> PacedSocket | PacedTlsSocket:
-        return cast(PacedSocket | PacedTlsSocket, self.connection.sock)
+        return self.connection.sock
 
     def close(self) -> None:
         self.connection.close()
@@ -112,9 +144,10 @@ class Pool:
         host, port = (proxy.host, proxy.port) if proxy else (origin.host, origin.port)
         timeout = self._settings.connect
         if origin.scheme == "https":
-            connection: Connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls)
+            tls = self._tls
+            connection: Connection = _TlsConnection(host, port, timeout, proxy is not None, tls, origin.host)
         else:
-            connection = _Plain(host, port, timeout=timeout)
+            connection = Connection(host, port, timeout, proxy is not None)
         if not proxy:
             return Line(connection, origin)
         if origin.scheme == "https":
@@ -122,11 +155,19 @@ class Pool:
             return Line(connection, origin)
         return Line(connection, origin, f"http://{netloc(origin)}", proxy.headers)
 
-    def connect(self, line: Line) -> None:
-        """Connects where that has not happened. Raises OSError, ssl.SSLError and http.client.HTTPException."""
-        if line.connection.sock is None:
-            line.connection.connect()
-            line.socket.pace(self._settings)
+    def connect(self, line: Line, admit: Admit) -> None:
+        """Connects where that has not happened. `admit` is told whether the peer is this machine or on its link before
+        a word is said to it. Raises what `admit` raises, OSError, ssl.SSLError and http.client.HTTPException."""
+        try:
+            if line.connection.sock is None:
+                line.connection.admit = admit
+                line.connection.connect()
+                line.socket.pace(self._settings)
+            else:
+                admit(line.connection.near)
+        except BaseException:
+            line.close()
+            raise
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:

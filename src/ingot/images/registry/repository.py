@@ -124,10 +124,11 @@ class _BlobFetch:
 
     def __call__(self, headers: Mapping[str, str]) -> Response:
         transport = self._repository.endpoint.transport
+        own, _ = split(self._repository.endpoint.base(self._subject), self._subject)
         with self._lock:
             storage = self._storage
         if storage:
-            response = transport.once(Request("GET", storage, self._subject, headers))
+            response = transport.once(Request("GET", storage, self._subject, headers, came=own))
             if response.status in (200, 206, 416):
                 return response
             response.discard()
@@ -140,8 +141,7 @@ class _BlobFetch:
             headers,
             send=transport.once,
         )
-        base = self._repository.endpoint.base(self._subject)
-        if split(response.url, self._subject)[0] != split(base, self._subject)[0]:
+        if split(response.url, self._subject)[0] != own:
             self._remember(response.url)
         return response
 

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from urllib.parse import urljoin
 
 from ingot.images.blob import Bytes
 from ingot.images.fault import ImageFault
-from ingot.images.registry.address import Origin, check_redirect, loopback, netloc, public, split
+from ingot.images.registry.address import Origin, check_redirect, loopback, netloc, public, sent_home, split
 from ingot.images.registry.pool import Line, Pool
 from ingot.images.registry.response import Response, lost
 from ingot.images.registry.retry import Busy, persist
@@ -25,7 +26,8 @@ _AGENT = "ingot"
 class Request:
     """`subject` names it in errors. `authorization` goes to the server in `url` only, wherever that sends us.
 
-    `patience`: seconds to the answer's headers, where it may take longer than usual.
+    `patience`: seconds to the answer's headers, where it may take longer than usual. `came`: the server that has given
+    us the address, where that was not the user.
     """
 
     method: str
@@ -35,6 +37,7 @@ class Request:
     authorization: str = field(default="", repr=False)
     body: Bytes | None = field(default=None, repr=False)
     patience: float = 0.0
+    came: Origin | None = None
 
 
 class Transport:
@@ -44,6 +47,8 @@ class Transport:
         """Raises ImageFault for settings that cannot be used."""
         self.settings = settings
         self._pool = Pool(settings)
+        # Servers that are on this machine or its link, however they are called.
+        self._near: set[Origin] = set()
 
     def request(self, request: Request) -> Response:
         """The answer, which may be a refusal. Lost connections and busy servers (429, 5xx) are tried again, so this is
@@ -62,7 +67,8 @@ class Transport:
             url = _location(response)
             came, (origin, target) = origin, split(url, request.subject)
             check_redirect(request.subject, came, origin, self.plain_allowed(origin))
-            request = replace(request, url=url, authorization=request.authorization if came == origin else "")
+            kept = request.authorization if came == origin else ""
+            request = replace(request, url=url, authorization=kept, came=came)
         raise ImageFault(request.subject, "BadRedirect", f"it is redirected more than {_MOST_REDIRECTS} times")
 
     def plain_allowed(self, origin: Origin) -> bool:
@@ -93,7 +99,7 @@ class Transport:
             raise lost(request.subject, error) from None
 
     def _ask(self, line: Line, request: Request, target: str) -> Response:
-        self._pool.connect(line)
+        self._pool.connect(line, partial(self._admit, request, line.origin))
         socket = line.socket
         headers = {"Accept-Encoding": "identity", "User-Agent": _AGENT, **request.headers, **line.headers}
         if request.authorization:
@@ -103,6 +109,15 @@ class Transport:
         answer = line.connection.getresponse()
         socket.flow()
         return Response(request.subject, request.url, answer, line, socket, self._pool.give)
+
+    def _admit(self, request: Request, origin: Origin, near: bool) -> None:
+        """Raises ImageFault where a server elsewhere has sent us to this machine, by whatever name."""
+        if not near:
+            self._near.discard(origin)
+            return
+        if request.came and request.came not in self._near:
+            raise sent_home(request.subject, request.came, origin)
+        self._near.add(origin)
 
 
 def _location(response: Response) -> str:
