@@ -7,7 +7,9 @@ import json
 import os
 import socket
 import stat
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -176,6 +178,41 @@ def test_absurd_challenges(settings: Settings, challenge: str) -> None:
     ):
         client.resolve(Reference.parse(f"{server.host}/a/b"))
     assert caught.value.reason in ("Unauthorized", "BadAddress", "BadChallenge")
+
+
+def test_a_silent_token_server_holds_up_no_other_registry(settings: Settings) -> None:
+    waiting = threading.Event()
+
+    def silence(asked: Asked, client: socket.socket) -> None:
+        if asked.path.startswith("/token"):
+            waiting.set()
+            silent.stopping.wait()
+        else:
+            answer(client, 401, www_authenticate=f'Bearer realm="{silent.url}/token"')
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if asked.path.startswith("/token"):
+            answer(client, 200, b'{"token":"abc"}')
+        elif asked.headers.get("authorization") == "Bearer abc":
+            answer(client, 404)
+        else:
+            answer(client, 401, www_authenticate=f'Bearer realm="{other.url}/token"')
+
+    def ask(server: FaultyServer) -> str:
+        with pytest.raises(ImageFault) as caught:
+            client.resolve(Reference.parse(f"{server.host}/a/b"))
+        return caught.value.reason
+
+    with (
+        Registry(replace(settings, tries=1)) as client,
+        ThreadPoolExecutor() as threads,
+        FaultyServer(handler) as other,
+        FaultyServer(silence) as silent,
+    ):
+        held = threads.submit(ask, silent)
+        assert waiting.wait(5)
+        assert threads.submit(ask, other).result(3) == "NotFound"
+        assert not held.done()
 
 
 def test_tls_with_a_given_authority(

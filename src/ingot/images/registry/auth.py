@@ -60,6 +60,8 @@ class Auth:
         self._transport = transport
         self._passes: dict[Scope, _Pass] = {}
         self._challenges: dict[tuple[str, Origin], Challenge] = {}
+        # Held while the pass of that scope is asked for, which takes as long as its server likes.
+        self._turns: dict[Scope, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def send(self, request: Request, scope: Scope, send: Callable[[Request], Response]) -> Response:
@@ -77,7 +79,7 @@ class Auth:
         if chosen is None:
             return response
         response.discard()
-        with self._lock:
+        with self._turn(scope):
             there = self._passes.get(scope)
             if there is None or there.authorization == known:
                 self._challenges[scope.registry, origin] = chosen
@@ -86,15 +88,21 @@ class Auth:
 
     def _known(self, scope: Scope, origin: Origin, subject: str) -> str:
         """What was given before; renewed, where that is over."""
-        with self._lock:
+        there = self._passes.get(scope)
+        if there and there.until > time.monotonic():
+            return there.authorization
+        challenge = self._challenges.get((scope.registry, origin))
+        if challenge is None:
+            return ""
+        with self._turn(scope):
             there = self._passes.get(scope)
-            if there and there.until > time.monotonic():
-                return there.authorization
-            challenge = self._challenges.get((scope.registry, origin))
-            if challenge is None:
-                return ""
-            made = self._passes[scope] = self._obtain(challenge, scope, origin, subject)
-            return made.authorization
+            if there is None or there.until <= time.monotonic():
+                there = self._passes[scope] = self._obtain(challenge, scope, origin, subject)
+            return there.authorization
+
+    def _turn(self, scope: Scope) -> threading.Lock:
+        with self._lock:
+            return self._turns.setdefault(scope, threading.Lock())
 
     def _obtain(self, challenge: Challenge, scope: Scope, origin: Origin, subject: str) -> _Pass:
         # Read anew each time: what is in the files, or what a helper says, may be of short life itself.
