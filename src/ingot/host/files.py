@@ -32,7 +32,7 @@ def sync_directory(path: Path) -> None:
 
 def private_directory(path: Path) -> None:
     """Makes `path` a directory of this user that only it may enter, and its parents as the umask says. Raises
-    PermissionError when the directory, or the link that leads to it, belongs to another user, who may have filled it."""
+    PermissionError when the directory, or a link that leads to it, is another user's, who may have filled it."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,19 +1,22 @@
 """Disks in images of other makers (vmdk, vdi, vhdx, vpc), decoded by QEMU in a process of its own, with limits."""
 
 import contextlib
+import errno
 import json
 import os
 import resource
 import shutil
+import stat
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from ingot.host.confinement import Confinement, confinement_available
 from ingot.host.parent import end_with
+from ingot.host.scratch import ScratchDirectory
 from ingot.images.content import Extent, FileContent
 from ingot.images.fault import ImageFault
 from ingot.images.foreign_formats import check_foreign
@@ -33,18 +36,25 @@ _BYTES_PER_CPU = 10 << 20
 _CONNECTIONS = 4
 # How much of a disk is asked about at once.
 _EXTENTS = 1 << 30
+# Beside its image QEMU may read only what programs are made of.
+_LIBRARIES = tuple(map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")))
 
 
 class ForeignDisk:
     """The disk in a file, of a format that `check_foreign` knows; the file is closed with it. QEMU only reads it, and
-    knows no other. When QEMU dies, hangs, or takes too much, reads end with an ImageFault."""
+    the kernel lets it open no other, whatever the file says by then; a kernel that cannot is given only files that
+    nobody else may write. When QEMU dies, hangs, or takes too much, reads end with an ImageFault."""
 
     def __init__(self, file: FileContent, format: str, subject: str, limit: int, program: str = PROGRAM) -> None:
         """Raises ImageFault, also when the disk has more than `limit` bytes; `file` is then still open."""
         check_foreign(file, format, subject)
+        self._confined = confinement_available()
+        if not self._confined:
+            _check_writers(file, subject)
         self._subject = subject
         self._file = file
-        self._directory = Path(tempfile.mkdtemp(prefix="ingot-qemu-"))
+        self._scratch = ScratchDirectory("ingot-qemu-")
+        self._directory = self._scratch.path
         self._log = (self._directory / "log").open("w+b")
         self._reads: dict[int, float] = {}
         self._closing = False
@@ -87,22 +97,15 @@ class ForeignDisk:
             # The only one of them with which QEMU knows parents.
             image["backing"] = None
         options = ("--read-only", "--persistent", f"--shared={_CONNECTIONS}", f"--socket={self._directory / 'nbd'}")
+        arguments = [*options, f"json:{json.dumps(image)}"]
         started = threading.Event()
-        failed: list[OSError] = []
+        failed: list[str] = []
 
         def keep() -> None:
             try:
-                self._process = subprocess.Popen(
-                    [program, *options, f"json:{json.dumps(image)}"],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._log,
-                    stderr=self._log,
-                    pass_fds=(descriptor,),
-                    env={**os.environ, "LC_ALL": "C"},
-                    preexec_fn=partial(_restrict, os.getpid()),
-                )
-            except OSError as error:
-                failed.append(error)
+                self._process = self._run(program, arguments)
+            except (OSError, subprocess.SubprocessError) as error:
+                failed.append(getattr(error, "strerror", None) or str(error))
                 return
             finally:
                 started.set()
@@ -113,8 +116,26 @@ class ForeignDisk:
         self._keeper.start()
         started.wait()
         if failed:
-            message = f"{program} cannot be run ({failed[0].strerror}): install Debian's package qemu-utils"
+            message = f"{program} cannot be run ({failed[0]}): install Debian's package qemu-utils"
             raise ImageFault(self._subject, "Missing", message)
+
+    def _run(self, program: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+        """Raises OSError, and SubprocessError when the kernel does not take the limits."""
+        path = shutil.which(program)
+        if path is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+        image, readable = self._file.fileno(), (Path(path), *_LIBRARIES)
+        confinement = Confinement(readable, [image], self._directory) if self._confined else None
+        with confinement or contextlib.nullcontext():
+            return subprocess.Popen(
+                [path, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=(image,),
+                env={**os.environ, "LC_ALL": "C"},
+                preexec_fn=partial(_restrict, os.getpid(), confinement),
+            )
 
     def _allow(self, cpu: int) -> None:
         """Lets the process use so many CPU seconds in all."""
@@ -175,12 +196,22 @@ class ForeignDisk:
             process.kill()
         self._keeper.join()
         self._log.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._scratch.close()
 
 
-def _restrict(parent: int) -> None:
+def _check_writers(file: FileContent, subject: str) -> None:
+    """Raises ImageFault when another user may write the file: it could lead QEMU elsewhere after it was checked."""
+    status = os.fstat(file.fileno())
+    if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        message = "other users may write it, and this kernel has no Landlock to keep QEMU from other files: copy it"
+        raise ImageFault(subject, "OthersMayWrite", message)
+
+
+def _restrict(parent: int, confinement: Confinement | None) -> None:
     end_with(parent)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU, most))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if confinement is not None:
+        confinement.enter()

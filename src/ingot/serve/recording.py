@@ -5,14 +5,13 @@ import os
 import selectors
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from ingot.host.parent import end_with
+from ingot.host.scratch import ScratchDirectory
 from ingot.images.content import Content
 from ingot.images.fault import ImageFault
 from ingot.serve.single import single
@@ -37,8 +36,8 @@ class Boot:
 def watch(disk: Content, boot: Boot) -> str:
     """Boots the disk; why it was over: `ended`, `marker` or `time`. Raises ImageFault and OSError."""
     with (
-        tempfile.TemporaryDirectory(prefix="ingot-trace-") as directory,
-        single(disk, Path(directory) / "socket") as uri,
+        ScratchDirectory("ingot-trace-") as scratch,
+        single(disk, scratch.path / "socket") as uri,
     ):
         command = [word.replace(_NBD, uri) for word in boot.command] or _qemu(uri, boot.memory)
         return _run(command, boot)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import struct
 import subprocess
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from qcow2_images import noise
 
+from ingot.host.confinement import confinement_available
 from ingot.images import foreign
 from ingot.images.content import FileContent, PartContent, read
 from ingot.images.disk import open_disk
@@ -124,6 +126,53 @@ def test_a_vmdk_with_a_parent(raw: Path) -> None:
     assert "parent" in refused(path).message
 
 
+def changed_after_its_check(path: Path, extent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process makes the image one that leads QEMU elsewhere, between the check and QEMU."""
+    lines = ("# Disk DescriptorFile", "version=1", "CID=1", "parentCID=ffffffff", 'createType="monolithicFlat"')
+    check = foreign.check_foreign
+
+    def change(content: FileContent, format: str, subject: str) -> None:
+        check(content, format, subject)
+        path.write_text("\n".join((*lines, f'RW 8192 FLAT "{extent}" 0', "")))
+
+    monkeypatch.setattr(foreign, "check_foreign", change)
+
+
+@pytest.mark.skipif(not confinement_available(), reason="this kernel has no Landlock")
+def test_a_vmdk_that_is_changed_after_its_check_leads_to_no_other_file(
+    raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = convert(raw, "vmdk")
+    changed_after_its_check(path, str(raw), monkeypatch)
+    assert "Permission denied" in refused(path, "vmdk").message
+
+
+def test_a_vmdk_that_is_changed_after_its_check_leads_to_no_server(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, address = convert(raw, "vmdk"), raw.with_name("server")
+    changed_after_its_check(path, f"nbd:unix:{address}", monkeypatch)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(address))
+        server.listen()
+        server.settimeout(0)
+        refused(path, "vmdk")
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def test_without_landlock_only_files_that_nobody_else_may_write(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "confinement_available", lambda: False)
+    path = convert(raw, "vmdk")
+    for mode in (0o664, 0o646):
+        path.chmod(mode)
+        assert refused(path).reason == "OthersMayWrite"
+    path.chmod(0o644)
+    with contextlib.closing(open_disk(path)) as disk:
+        assert read(disk, 0, disk.size) == raw.read_bytes()
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+        assert refused(path).reason == "OthersMayWrite"
+
+
 def test_a_vdi_with_a_parent(raw: Path) -> None:
     path = convert(raw, "vdi")
     assert "parent" in refused(patched(path, 0x1B8, b"\1")).message
@@ -182,6 +231,8 @@ def test_qemu_hangs(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_program_that_never_serves(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(foreign, "_START_SECONDS", 0.1)
+    # What the shell is in.
+    monkeypatch.setattr(foreign, "_LIBRARIES", (*foreign._LIBRARIES, Path("/bin")))
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
