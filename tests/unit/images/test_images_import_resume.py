@@ -1,8 +1,10 @@
 """Imports that end at any write, as by a kill, and are taken up by the next."""
 
 import gzip
+import hashlib
 import random
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from ingot.images import decoding
 from ingot.images.pipeline import copier, plan, pour
 from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.journal import Journal, State
 from ingot.images.pipeline.options import Imported, ImportOptions
 from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import FileTarget
@@ -108,6 +111,60 @@ def test_what_is_done_is_not_done_again(tmp_path: Path, images: dict[str, Path],
     assert imported.fetched + imported.resumed_from <= images[name].stat().st_size + (1 << 20)
     assert imported.fetched < images[name].stat().st_size
     _check(target, images["raw"], "raw")
+
+
+def _with_zeros(images: dict[str, Path], name: str) -> tuple[bytes, bytes]:
+    """An image that has zeros in its second half, and one that has something else there."""
+    honest = bytearray(images["raw"].read_bytes())
+    honest[SIZE // 2 :] = bytes(SIZE // 2)
+    evil = honest[: SIZE // 2] + b"EVIL" * (SIZE // 8)
+    made = []
+    for content in (honest, evil):
+        if name == "qcow2":
+            raw = images["raw"].with_name("full")
+            raw.write_bytes(content)
+            # With clusters for zeros, so that both have all of theirs at the same places.
+            subprocess.run(["qemu-img", "convert", "-S", "0", "-O", "qcow2", raw, raw.with_suffix(".q")], check=True)
+            content = raw.with_suffix(".q").read_bytes()
+        # Not compressed, so that the second differs from the first in the second half only.
+        made.append(gzip.compress(content, 0, mtime=0))
+    return made[0], made[1]
+
+
+def _early(save: Callable[[Journal, State], None]) -> Callable[[Journal, State], None]:
+    """Saves no state of the second half."""
+
+    def save_early(journal: Journal, state: State) -> None:
+        if state.moved < SIZE // 2:
+            save(journal, state)
+
+    return save_early
+
+
+@pytest.mark.parametrize("form", ["raw", "qcow2"])
+@pytest.mark.parametrize("name", ["raw", "qcow2"])
+def test_nothing_stays_of_a_bad_first_attempt(
+    tmp_path: Path, images: dict[str, Path], monkeypatch: pytest.MonkeyPatch, name: str, form: str
+) -> None:
+    """A server that lies, and is gone before the digest tells; where the lie was the truth is zeros."""
+    monkeypatch.setattr("ingot.images.pipeline.local._identity", lambda path: "the same")
+    monkeypatch.setattr("ingot.images.qcow2.stream._WINDOW", 1 << 18)
+    honest, evil = _with_zeros(images, name)
+    expected = tmp_path / "expected"
+    expected.write_bytes(images["raw"].read_bytes()[: SIZE // 2] + bytes(SIZE // 2))
+    resumed = 0
+    for writes in range(8, 15):
+        source, target = tmp_path / "source", tmp_path / "disk"
+        source.write_bytes(evil)
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "save", _early(Journal.save))
+            assert _killed_after(writes, source, target, form)
+        source.write_bytes(honest)
+        options = ImportOptions(format=form, checksum=f"sha256:{hashlib.sha256(honest).hexdigest()}")
+        resumed += import_image(Source.parse(str(source)), target, options, lambda *_: None).resumed_from
+        _check(target, expected, form)
+        target.unlink()
+    assert resumed > 0
 
 
 def test_a_changed_source_begins_anew(tmp_path: Path, images: dict[str, Path]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.buffer import ALIGNMENT, Buffer
+from ingot.images.pipeline.qcow2_target import Qcow2Target
 from ingot.images.pipeline.target import HOLE, FileTarget, is_device, write_sparse
+from ingot.images.qcow2.layout import CLUSTER
 
 
 class _Memory:
@@ -23,6 +26,11 @@ class _Memory:
     def write(self, start: int, data: memoryview) -> None:
         self.data[start : start + len(data)] = data
         self.writes.append((start, len(data)))
+
+    def clear(self, ranges: Iterable[tuple[int, int]]) -> None:
+        for start, end in ranges:
+            stop = min(end, len(self.data))
+            self.data[start:stop] = bytes(stop - start)
 
     def sync(self) -> None: ...
 
@@ -102,3 +110,29 @@ def test_refuses_what_is_no_place_for_a_disk(tmp_path: Path) -> None:
         assert caught.value.reason == "BadTarget"
     assert not is_device(tmp_path / "file")
     assert not is_device(tmp_path / "new")
+
+
+@given(st.lists(st.integers(0, 5 * HOLE), min_size=1, max_size=6, unique=True))
+@settings(max_examples=40, deadline=None)
+def test_what_is_cleared_is_zeros_and_nothing_else(borders: list[int]) -> None:
+    borders = [*sorted(borders), 1 << 62][-2 * ((len(borders) + 1) // 2) :]
+    ranges = list(zip(borders[::2], borders[1::2], strict=True))
+    descriptor = os.memfd_create("disk")
+    os.write(descriptor, b"x" * (4 * HOLE + 7))
+    target, memory = FileTarget(descriptor), _Memory(4 * HOLE + 7)
+    memory.data[:] = b"x" * len(memory.data)
+    target.clear(ranges)
+    memory.clear((min(start, len(memory.data)), end) for start, end in ranges)
+    assert os.pread(descriptor, 5 * HOLE, 0) == memory.data
+    target.close()
+    os.close(descriptor)
+
+
+def test_what_is_cleared_of_a_qcow2_are_parts_of_its_clusters() -> None:
+    memory = _Memory(5 * CLUSTER)
+    target = Qcow2Target(memory)
+    for cluster in (7, 3):
+        target.write(cluster * CLUSTER, memoryview(b"x" * CLUSTER))
+    target.clear([(0, 3 * CLUSTER + 10), (7 * CLUSTER + 20, 1 << 62)])
+    assert memory.data[CLUSTER : 2 * CLUSTER] == (b"x" * 20).ljust(CLUSTER, b"\0")
+    assert memory.data[2 * CLUSTER : 3 * CLUSTER] == (b"x" * (CLUSTER - 10)).rjust(CLUSTER, b"\0")

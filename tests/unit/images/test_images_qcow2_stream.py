@@ -106,6 +106,43 @@ def test_what_was_fed_after_a_state_is_written_again(converted: Path, tmp_path: 
     arriving.stream.close()
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_a_bad_tail_has_written_is_stale(
+    converted: Path, tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server sends other tables and data behind a state, and then goes away; the next one sends the right ones."""
+    monkeypatch.setattr(stream_module, "_WINDOW", 1 << 18)
+    if packed:
+        raw = converted.with_name("disk.raw")
+        subprocess.run(["qemu-img", "convert", "-c", "-f", "raw", "-O", "qcow2", *SMALL, raw, converted], check=True)
+    honest, expected = converted.read_bytes(), by_qemu(converted)
+    l1, _ = fields(converted)
+    (second,) = struct.unpack_from(">Q", honest, l1 + 8)
+    second &= (1 << 56) - 1
+    evil = bytearray(honest)
+    # The table's unused half refers to what its other half has.
+    evil[second + 2048 : second + 4096] = honest[second : second + 2048]
+    assert any(honest[second : second + 2048])
+    assert not any(honest[second + 2048 : second + 4096])
+    kept: list[int] = []
+    for cut in range(second - (1 << 19), second + (1 << 19), 1 << 17):
+        arriving = Arriving(tmp_path / "spool")
+        arriving.stream.feed(honest[:cut])
+        state = arriving.stream.state()
+        for at in range(cut, len(evil), 1 << 16):
+            arriving.stream.feed(evil[at : at + (1 << 16)])
+        arriving.stream.close()
+        arriving.stream = Qcow2Stream.resume(state, arriving.put, tmp_path / "spool")
+        for start, end in arriving.stream.stale():
+            stop = max(min(end, len(arriving.disk)), start)
+            kept.append(len(arriving.disk) - (stop - start))
+            arriving.disk[start:stop] = bytes(stop - start)
+        arriving.stream.feed(honest[cut:])
+        assert arriving.finish() == expected
+        arriving.stream.close()
+    assert max(kept) > MIB
+
+
 def test_tables_that_say_too_much_at_once_are_left_for_the_end(
     converted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

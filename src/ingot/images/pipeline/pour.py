@@ -70,6 +70,8 @@ class Pourer:
     ) -> int:
         sink = self._sink(stream.subject, writer, bounds)
         try:
+            if self._resumed is not None:
+                self._clear(sink)
             for data in stream:
                 sink.feed(data)
                 self.moved = stream.fetched
@@ -83,6 +85,15 @@ class Pourer:
             return size
         finally:
             sink.close()
+
+    def _clear(self, sink: Sink) -> None:
+        """The earlier pass may have gone on behind its checkpoint with bytes that were wrong; and zeros are not
+        written. Raises ImageFault BadCheckpoint where the filesystem cannot do that."""
+        try:
+            self._target.clear(sink.stale())
+        except OSError as error:
+            message = f"the import cannot go on where it was ({error.strerror}): begin again"
+            raise ImageFault(str(self._spool), "BadCheckpoint", message, retry=True) from None
 
     def _sink(self, subject: str, writer: Writer, bounds: Bounds) -> Sink:
         state = self._resumed.sink if self._resumed else b""

@@ -3,6 +3,7 @@
 import struct
 import threading
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from ingot.images.pipeline.buffer import Buffer
@@ -41,6 +42,16 @@ class Qcow2Target:
         for place, length in self._placed(start, len(data)):
             self._file.write(place, data[:length])
             data = data[length:]
+
+    def clear(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Clusters that are in the file have a part of it; others are zeros anyway."""
+        known = sorted(self._places)
+        for start, end in ranges:
+            first = bisect_left(known, start // CLUSTER)
+            for cluster in known[first : bisect_left(known, -(-end // CLUSTER))]:
+                begin, stop = max(start - cluster * CLUSTER, 0), min(end - cluster * CLUSTER, CLUSTER)
+                place = self._places[cluster] * CLUSTER
+                self._file.clear([(place + begin, place + stop)])
 
     def sync(self) -> None:
         self._file.sync()

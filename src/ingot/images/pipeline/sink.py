@@ -1,7 +1,7 @@
 """What becomes of a stream's bytes on their way to the target: raw disks are written as they come, others decoded."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,7 @@ from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import copy
 from ingot.images.pipeline.target import FileTarget
 from ingot.images.pipeline.writer import Writer
+from ingot.images.qcow2.arrivals import ENDLESS
 from ingot.images.qcow2.stream import Qcow2Stream
 
 Write = Callable[[int, memoryview], None]
@@ -23,6 +24,10 @@ class Sink(Protocol):
     @property
     def spooled(self) -> int:
         """Bytes that had to be put aside so far."""
+
+    def stale(self) -> Iterable[tuple[int, int]]:
+        """What of the target an earlier sink may have written after the state that this one goes on from: it is to be
+        zeros before the first bytes come."""
 
     def feed(self, data: memoryview) -> None:
         """Takes the next bytes. Raises ImageFault and OSError."""
@@ -50,6 +55,9 @@ class RawSink:
         self._write = write
         self._bounds = bounds
         self._position = int.from_bytes(state, "big")
+
+    def stale(self) -> Iterable[tuple[int, int]]:
+        return [(self._position, ENDLESS)]
 
     def feed(self, data: memoryview) -> None:
         self._bounds.check(self._position + len(data))
@@ -86,6 +94,9 @@ class Qcow2Sink:
     def spooled(self) -> int:
         return self._stream.spooled
 
+    def stale(self) -> Iterable[tuple[int, int]]:
+        return self._stream.stale()
+
     def feed(self, data: memoryview) -> None:
         self._stream.feed(data)
 
@@ -119,6 +130,9 @@ class ForeignSink:
         self._file = FileTarget(self._descriptor)
         self._writer = Writer(self._file)
         self.spooled = 0
+
+    def stale(self) -> Iterable[tuple[int, int]]:
+        return [(0, ENDLESS)]
 
     def feed(self, data: memoryview) -> None:
         self._writer.put(self.spooled, data)

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +30,10 @@ class Target(Protocol):
 
     def write(self, start: int, data: memoryview) -> None:
         """Writes all of it, from the place in a Buffer that it belongs to. Raises OSError."""
+
+    def clear(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Makes these bytes, each from a start to an end in ascending order, zeros as if nobody had written them.
+        Raises OSError."""
 
     def sync(self) -> None:
         """Returns when what was written is on the disk. Raises OSError."""
@@ -76,6 +81,11 @@ class FileTarget:
             _write(self.descriptor, start, data[:begin])
         if end < len(data):
             _write(self.descriptor, start + end, data[end:])
+
+    def clear(self, ranges: Iterable[tuple[int, int]]) -> None:
+        size = os.lseek(self.descriptor, 0, os.SEEK_END)
+        for start, end in ranges:
+            _clear(self.descriptor, start, size if end >= size else end, size)
 
     def sync(self) -> None:
         os.fdatasync(self.descriptor)
@@ -127,10 +137,24 @@ def _zeros(data: bytearray, index: int, length: int) -> bool:
 
 def empty_device(descriptor: int, size: int) -> None:
     """Makes a whole device zeros: by a discard that promises zeros, or else by writing them. Raises OSError."""
-    for start in range(0, size, _STEP):
-        length = min(_STEP, size - start)
-        if not _fallocate(descriptor, _PUNCH_HOLE | _KEEP_SIZE, start, length):
-            _fallocate(descriptor, _ZERO_RANGE | _KEEP_SIZE, start, length, needed=True)
+    _empty(descriptor, 0, size)
+
+
+def _clear(descriptor: int, start: int, end: int, size: int) -> None:
+    """Devices are emptied in whole blocks; what is beside them is written."""
+    first = min(-(-start // ALIGNMENT) * ALIGNMENT, end)
+    last = end if end == size else max(end - end % ALIGNMENT, first)
+    for begin, stop in ((start, first), (last, end)):
+        if begin < stop:
+            _write(descriptor, begin, memoryview(_ZEROS)[: stop - begin])
+    _empty(descriptor, first, last)
+
+
+def _empty(descriptor: int, start: int, end: int) -> None:
+    for at in range(start, end, _STEP):
+        length = min(_STEP, end - at)
+        if not _fallocate(descriptor, _PUNCH_HOLE | _KEEP_SIZE, at, length):
+            _fallocate(descriptor, _ZERO_RANGE | _KEEP_SIZE, at, length, needed=True)
 
 
 def _fallocate(descriptor: int, mode: int, start: int, length: int, needed: bool = False) -> bool:

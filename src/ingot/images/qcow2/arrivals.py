@@ -32,6 +32,11 @@ class Arrivals:
     def complete(self) -> bool:
         return self._offsets is not None and self._next == len(self._order)
 
+    @property
+    def known(self) -> set[int]:
+        """The indexes of the L2 tables that have come."""
+        return set(self._order[: self._next])
+
     def know_end(self, end: int) -> None:
         """The file has ended; from now on what tables say is checked against that."""
         self._decoder = Decoder(self._subject, self._header, end)

@@ -1,6 +1,6 @@
 """The disk in a qcow2 that arrives from front to back, as in a compressed layer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -12,12 +12,13 @@ from ingot.images.qcow2.entries import Kind, Run
 from ingot.images.qcow2.forecast import Forecast, gaps
 from ingot.images.qcow2.header import HEAD, MOST_BYTES, SECTOR, Header
 from ingot.images.qcow2.spool import Spool
+from ingot.images.qcow2.stale import stale
 from ingot.images.qcow2.tables import check_head
 
 Write = Callable[[int, memoryview], None]
 # What is worked on at once: a multiple of every cluster size.
 _WINDOW = 2 << 20
-# The longest compressed cluster, of which the beginning waits for its end.
+# The longest compressed cluster; its beginning waits for its end.
 _LONGEST = 4 << 20
 # Runs take about 200 bytes each. Tables that would make more of them known at once are left for the end.
 _MOST_EXPECTED = 1 << 19
@@ -31,8 +32,9 @@ class Qcow2Stream:
     each table before its data, so that little waits; images with a history may wait as a whole.
 
     `state` at any time is enough for `resume` in a later process, with the same spool; bytes are then fed from
-    `position` on. What was written after that state is written again. The caller removes the spool when the disk is
-    safe. All methods raise ImageFault for an image that `Qcow2` would not read either, and OSError of the spool.
+    `position` on. What was written after that state is written again, unless it is `stale` only. The caller removes
+    the spool when the disk is safe. All methods raise ImageFault for an image that `Qcow2` would not read either, and
+    OSError of the spool.
     """
 
     def __init__(self, write: Write, spool: Path, *, subject: str = "the qcow2 image", limit: int = MOST_BYTES) -> None:
@@ -56,13 +58,7 @@ class Qcow2Stream:
 
     @classmethod
     def resume(
-        cls,
-        state: bytes,
-        write: Write,
-        spool: Path,
-        *,
-        subject: str = "the qcow2 image",
-        limit: int = MOST_BYTES,
+        cls, state: bytes, write: Write, spool: Path, *, subject: str = "the qcow2 image", limit: int = MOST_BYTES
     ) -> Self:
         """Goes on where `state` was taken. Raises ImageFault BadCheckpoint when it does not fit: begin again."""
         told = Checkpoint.decode(state, subject)
@@ -70,6 +66,11 @@ class Qcow2Stream:
         made._begin(write, told.spool(spool, subject), subject, limit)
         made._restore(told)
         return made
+
+    def stale(self) -> Iterator[tuple[int, int]]:
+        """Ranges of the disk that were not written for good when the state was taken that this goes on from. They must
+        be made zeros before more is fed: perhaps they were written later, from bytes that come no more."""
+        return stale(self._arrivals if self.header else None, self._deferred, self._done, self._base)
 
     @property
     def size(self) -> int | None:
