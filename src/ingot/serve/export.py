@@ -11,6 +11,9 @@ from ingot.images.fault import ImageFault
 from ingot.serve import space
 from ingot.serve.direct import DirectFile
 
+# So much is fetched before it is read: it must not take longer than a read would.
+_MOST_AHEAD = 1 << 20
+
 
 class Export(Protocol):
     """A disk that several connections use at once, from several threads.
@@ -43,7 +46,7 @@ class Export(Protocol):
         """As that of Content."""
 
     def ahead(self, start: int, length: int) -> None:
-        """These bytes will be read soon."""
+        """These bytes will be read soon. Fetching only the first of them is allowed."""
 
     def write(self, start: int, view: memoryview, through: bool) -> None:
         """Writes all of the view; `through`: it is on disk when this returns."""
@@ -144,12 +147,7 @@ class ContentExport:
         return self._content.extents(start, end)
 
     def ahead(self, start: int, length: int) -> None:
-        buffer = memoryview(bytearray(min(length, 1 << 20)))
-        while length:
-            piece = buffer[:length]
-            self._content.readinto(start, piece)
-            start += len(piece)
-            length -= len(piece)
+        self._content.readinto(start, memoryview(bytearray(min(length, _MOST_AHEAD))))
 
     def write(self, start: int, view: memoryview, through: bool) -> None:
         raise _read_only()

@@ -6,11 +6,11 @@ import socket
 import ssl
 import threading
 import time
-from concurrent.futures import Executor
 
 from ingot.serve.catalog import Catalog
 from ingot.serve.handshake import Handshake
 from ingot.serve.parallel import ParallelSession
+from ingot.serve.pool import Pool
 from ingot.serve.session import Agreed, Hangup, Session
 from ingot.serve.tally import Tally
 from ingot.serve.transport import PlainTransport, TlsTransport, Transport, close_gently
@@ -34,7 +34,7 @@ class Guest:
         self.agreed: Agreed | None = None
         self.deadline: float | None = time.monotonic() + seconds
 
-    def serve(self, pool: Executor) -> None:
+    def serve(self, pool: Pool) -> None:
         """Returns when the client is gone, or sent away."""
         try:
             agreed = self._handshake.run()
@@ -70,7 +70,7 @@ class Guest:
     def _opening(self, begins: bool) -> None:
         self.deadline = None if begins else time.monotonic() + self._seconds
 
-    def _transmit(self, agreed: Agreed, pool: Executor) -> None:
+    def _transmit(self, agreed: Agreed, pool: Pool) -> None:
         connection = self._handshake.connection
         transport: Transport = (
             TlsTransport(connection) if isinstance(connection, ssl.SSLSocket) else PlainTransport(connection)

@@ -2,7 +2,7 @@
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 
 from ingot.images.fault import ImageFault
@@ -15,7 +15,7 @@ from ingot.serve.transport import Transport
 SMALL = 1 << 15
 # How much of a long read is in memory at once.
 PIECE = 1 << 18
-_ROOM = PIECE + 64
+_HEADS = 64
 # wire.CHUNK and wire.DATA_OFFSET in one: magic, flags, type, cookie, length, offset.
 _DATA = struct.Struct(">IHHQIQ")
 _HEAD = _DATA.size
@@ -34,11 +34,13 @@ class Replies(ABC):
     gives the error for the client. OSError: the client is gone.
     """
 
-    def __init__(self, transport: Transport, lock: Lock, fault: Fault) -> None:
+    def __init__(self, transport: Transport, lock: Lock, fault: Fault, room: int = PIECE) -> None:
+        """`room`: the longest piece of a disk that is ever in memory here."""
         self._transport = transport
         self._lock = lock
         self._fault = fault
-        self._buffer = bytearray(_ROOM)
+        self._room = room + _HEADS
+        self._buffer = bytearray(self._room)
         self._view = memoryview(self._buffer)
         self._used = 0
 
@@ -68,7 +70,7 @@ class Replies(ABC):
                 self._transport.send(self._view[:used], more)
 
     def _add(self, data: bytes) -> None:
-        if self._used + len(data) > _ROOM:
+        if self._used + len(data) > self._room:
             self.flush()
         self._buffer[self._used : self._used + len(data)] = data
         self._used += len(data)
@@ -79,7 +81,7 @@ class SimpleReplies(Replies):
 
     def small(self, export: Export, cookie: int, start: int, length: int) -> None:
         head = wire.SIMPLE_REPLY.size
-        if self._used + head + length > _ROOM:
+        if self._used + head + length > self._room:
             self.flush()
         end = self._used + head + length
         try:
@@ -122,7 +124,7 @@ class StructuredReplies(Replies):
 
     def small(self, export: Export, cookie: int, start: int, length: int) -> None:
         used = self._used
-        if used + _HEAD + length > _ROOM:
+        if used + _HEAD + length > self._room:
             self.flush()
             used = 0
         end = used + _HEAD + length
@@ -139,10 +141,9 @@ class StructuredReplies(Replies):
     def long(self, export: Export, cookie: int, start: int, length: int, whole: bool) -> None:
         if export.direct is not None and self._transport.direct:
             self._from_file(export.direct, cookie, start, length)
-        elif whole and length > PIECE:
-            self.error(cookie, wire.EOVERFLOW)
         else:
-            self._in_pieces(export, cookie, start, length)
+            for _ in self.pieces(export, cookie, start, length, whole):
+                self.flush()
 
     def _from_file(self, file: DirectFile, cookie: int, start: int, length: int) -> None:
         # The data's chunk is not the last one: the file may fail when its head has been sent.
@@ -157,9 +158,14 @@ class StructuredReplies(Replies):
         else:
             self.error(cookie, self._fault(OSError(wire.EIO, f"it cannot be read at byte {start + sent}")))
 
-    def _in_pieces(self, export: Export, cookie: int, start: int, length: int) -> None:
+    def pieces(self, export: Export, cookie: int, start: int, length: int, whole: bool) -> Iterator[None]:
+        """As `long`, step by step: after each what there is must be flushed."""
+        if whole and length > PIECE:
+            self.error(cookie, wire.EOVERFLOW)
+            return
         for position in range(start, start + length, PIECE):
-            self.flush()
+            if self._used:
+                yield
             count = min(PIECE, start + length - position)
             flags = wire.CHUNK_DONE if position + count == start + length else 0
             try:

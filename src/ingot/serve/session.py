@@ -10,7 +10,7 @@ from ingot.images.nbd import wire
 from ingot.serve import commands
 from ingot.serve.catalog import Lease
 from ingot.serve.incoming import Incoming
-from ingot.serve.replies import SMALL, Broken, Replies, SimpleReplies, StructuredReplies
+from ingot.serve.replies import PIECE, SMALL, Broken, Replies, SimpleReplies, StructuredReplies
 from ingot.serve.tally import Tally
 from ingot.serve.transport import Transport
 
@@ -136,9 +136,9 @@ class Session:
         else:
             replies.done(cookie)
 
-    def _new_replies(self) -> Replies:
+    def _new_replies(self, room: int = PIECE) -> Replies:
         kind = StructuredReplies if self._agreed.structured else SimpleReplies
-        return kind(self._transport, self._lock, self._fault)
+        return kind(self._transport, self._lock, self._fault, room)
 
     def _fault(self, error: Exception) -> int:
         """Notes what went wrong with the export; what to tell the client."""

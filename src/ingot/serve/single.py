@@ -4,7 +4,6 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ingot.images.content import Content
@@ -14,6 +13,7 @@ from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport, Export
 from ingot.serve.guest import Guest
 from ingot.serve.opening import Opener
+from ingot.serve.pool import Pool
 
 _NAME = "disk"
 _HANDSHAKE_SECONDS = 20.0
@@ -51,26 +51,28 @@ def single(content: Content, path: Path) -> Iterator[str]:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen()
-    guests: list[Guest] = []
-    with ThreadPoolExecutor(_WAITING, "read") as pool:
-        thread = threading.Thread(target=_accept, args=(listener, catalog, pool, guests), daemon=True)
-        thread.start()
-        try:
-            yield f"nbd+unix:///{_NAME}?socket={path}"
-        finally:
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-            thread.join()
-            for guest in guests:
-                guest.expire()
-            path.unlink(missing_ok=True)
+    guests: dict[Guest, threading.Thread] = {}
+    pool = Pool(_WAITING)
+    thread = threading.Thread(target=_accept, args=(listener, catalog, pool, guests), daemon=True)
+    thread.start()
+    try:
+        yield f"nbd+unix:///{_NAME}?socket={path}"
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+        for guest, served in guests.items():
+            guest.expire()
+            served.join()
+        pool.close()
+        path.unlink(missing_ok=True)
 
 
-def _accept(listener: socket.socket, catalog: Catalog, pool: ThreadPoolExecutor, guests: list[Guest]) -> None:
+def _accept(listener: socket.socket, catalog: Catalog, pool: Pool, guests: dict[Guest, threading.Thread]) -> None:
     with contextlib.suppress(OSError):
         while True:
             connection, _ = listener.accept()
             guest = Guest(connection, "guest", catalog, None, _HANDSHAKE_SECONDS)
-            guests.append(guest)
-            threading.Thread(target=guest.serve, args=(pool,), daemon=True).start()
+            guests[guest] = threading.Thread(target=guest.serve, args=(pool,), daemon=True)
+            guests[guest].start()

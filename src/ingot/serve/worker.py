@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ingot.host.parent import end_with
@@ -20,6 +19,7 @@ from ingot.serve.catalog import Catalog, Lease
 from ingot.serve.entry import Entry
 from ingot.serve.guest import Guest
 from ingot.serve.opening import Opener
+from ingot.serve.pool import Pool
 from ingot.serve.security import Contexts, Security
 from ingot.serve.totals import Totals
 
@@ -42,7 +42,7 @@ class Worker:
         self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]))))
         security = settings["security"]
         self._contexts = Contexts(Security.from_record(security)) if security else None
-        self._pool = ThreadPoolExecutor(_WAITING, "read")
+        self._pool = Pool(_WAITING)
         self._lock = threading.Lock()
         self._guests: dict[Guest, threading.Thread] = {}
         self._leases: dict[str, Lease] = {}

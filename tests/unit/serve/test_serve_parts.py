@@ -16,11 +16,13 @@ from ingot.images.nbd import wire
 from ingot.serve.afar import Afar, AfarOptions
 from ingot.serve.catalog import Catalog
 from ingot.serve.entry import Entry
+from ingot.serve.export import ContentExport
 from ingot.serve.folder import Folder
 from ingot.serve.guest import Guest
 from ingot.serve.kept import BLOCK, KeptContent
 from ingot.serve.opening import Opener
 from ingot.serve.option import BadOption, parse_info, parse_meta
+from ingot.serve.pool import Pool
 from ingot.serve.tally import Tally
 from ingot.serve.totals import Totals
 
@@ -154,6 +156,12 @@ class Slow:
     def close(self) -> None: ...
 
 
+def test_a_hint_to_fetch_a_whole_disk_takes_no_longer_than_a_read() -> None:
+    slow = Slow(bytes(64 << 20))
+    ContentExport(slow, slow=True).ahead(100, (64 << 20) - 100)
+    assert slow.reads == [(100, 1 << 20)]
+
+
 class TestKept:
     DATA = os.urandom(3 * BLOCK + 100)
 
@@ -223,7 +231,7 @@ class TestDawdling:
     def test_a_client_that_takes_too_long_is_ended(self, tmp_path: Path, said: bytes) -> None:
         ours, theirs = socket.socketpair()
         guest = Guest(ours, "test", _catalog(tmp_path), None, 0.0)
-        thread = threading.Thread(target=guest.serve, args=(ThreadPoolExecutor(1),))
+        thread = threading.Thread(target=guest.serve, args=(Pool(1),))
         thread.start()
         with theirs:
             theirs.settimeout(10)
