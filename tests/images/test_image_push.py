@@ -188,6 +188,10 @@ def test_labels_and_platform(registry: Registry, repository: Callable[[], Refere
     config = registry.config(registry.resolve(reference))
     assert config.labels == {"a": "1", "b": "2"}
     assert (config.os, config.architecture, config.variant) == ("linux", "arm64", "v8")
+    assert registry.resolve(reference, parse_platform("linux/arm64")).digest == registry.digest(reference)
+    with pytest.raises(ImageFault, match="for linux/arm64/v8 only, and not for linux/amd64") as caught:
+        registry.resolve(reference, parse_platform("linux/amd64"))
+    assert caught.value.reason == "NoPlatform"
 
 
 def test_an_index_of_platforms(

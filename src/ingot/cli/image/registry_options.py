@@ -99,6 +99,6 @@ def platform_option(command: Callable[..., None]) -> Callable[..., None]:
         "--platform",
         type=PlatformType(),
         metavar="OS/ARCH",
-        help="Of an image for several platforms, that for this one, such as linux/arm64; without it, this machine's.",
+        help="What the image must be for, such as linux/arm64; without it, of several the one for this machine.",
     )
     return option(command)

@@ -18,7 +18,7 @@ from ingot.images.registry.config import Config, decode_config
 from ingot.images.registry.endpoint import Endpoint
 from ingot.images.registry.failover import FailoverBlob
 from ingot.images.registry.manifest import Descriptor, Manifest, Platform, decode
-from ingot.images.registry.platform import choose, own_platform
+from ingot.images.registry.platform import check, choose, own_platform
 from ingot.images.registry.repository import Document, Repository
 from ingot.images.registry.settings import Settings
 from ingot.images.registry.transport import Transport
@@ -66,13 +66,17 @@ class Registry:
         return other
 
     def resolve(self, reference: Reference, platform: Platform | None = None) -> Image:
-        """The image; of an index, that for `platform`, or for this machine."""
+        """The image; of an index, that for `platform`, or for this machine. One without an index must be for
+        `platform`, where that is given."""
         document = self.manifest(reference)
         index, chosen = None, None
         for _ in range(_DEEPEST):
             if isinstance(document.parsed, Manifest):
-                pinned = reference.at(document.digest)
-                return Image(pinned, document.digest, document.parsed, document.raw, document.media_type, index, chosen)
+                pinned, found = reference.at(document.digest), document.parsed
+                image = Image(pinned, document.digest, found, document.raw, document.media_type, index, chosen)
+                if platform and index is None:
+                    check(self.config(image), platform, str(reference))
+                return image
             entry = choose(document.parsed, platform or own_platform(), str(reference))
             index, chosen = index or document, entry.platform
             document = self.manifest(reference.at(entry.digest))

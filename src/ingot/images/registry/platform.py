@@ -3,6 +3,7 @@
 import platform
 
 from ingot.images.fault import ImageFault
+from ingot.images.registry.config import Config
 from ingot.images.registry.manifest import Descriptor, Index, Platform
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
@@ -34,6 +35,13 @@ def choose(index: Index, wanted: Platform, subject: str) -> Descriptor:
     named = {str(each.platform) for each in index.manifests if each.platform and each.platform.os != "unknown"}
     there = ", ".join(sorted(named)[:20]) or "none for any platform"
     raise ImageFault(subject, "NoPlatform", f"it has no image for {wanted}; it has {there}")
+
+
+def check(config: Config, wanted: Platform, subject: str) -> None:
+    """Raises ImageFault for an image that is for another platform; one that does not say for which may be used."""
+    own = Platform(os=config.os, architecture=config.architecture, variant=config.variant)
+    if config.architecture and config.os and not _suits(own, wanted):
+        raise ImageFault(subject, "NoPlatform", f"it is an image for {own} only, and not for {wanted}")
 
 
 def _suits(offered: Platform, wanted: Platform) -> bool:
