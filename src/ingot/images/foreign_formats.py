@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ingot.images.content import Content, read
 from ingot.images.fault import ImageFault
+from ingot.images.vmdk_grains import SECTOR, CutOff, check_grains
 
-SECTOR = 512
 _WHOLE = "make it one whole file with `qemu-img convert -O qcow2`"
 
 _VMDK_MAGIC = b"KDMV"
@@ -73,6 +73,10 @@ def _check_vmdk(content: Content, subject: str) -> None:
         raise _leads(subject, f"it is a vmdk of the type {', '.join(kinds) or 'none'}, not {' or '.join(_VMDK_TYPES)}")
     if _VMDK_EXTENT.findall(descriptor) != [b"SPARSE"]:
         raise _leads(subject, "it is a vmdk whose data are in other files")
+    try:
+        check_grains(content)
+    except CutOff as error:
+        raise _broken(subject, str(error)) from None
 
 
 def _check_vdi(content: Content, subject: str) -> None:
