@@ -51,6 +51,12 @@ def test_what_a_guest_reads_is_attached(trace: Callable[..., Result]) -> None:
     assert recorded.output == trace("--show").output
 
 
+def test_without_a_text_the_guest_must_have_read_something(trace: Callable[..., Result]) -> None:
+    script = "nbdcopy {nbd} null:; exec sleep 60"
+    assert trace("--seconds", "2", "--", "sh", "-c", script).exit_code == 0
+    assert json.loads(trace("--show", "--output", "json").output)["chunks"] > 64
+
+
 def test_until_the_guest_has_started(trace: Callable[..., Result]) -> None:
     script = "nbdinfo --size {nbd}; nbdcopy {nbd} null:; echo it is up; exec sleep 60"
     assert trace("--until", "it is up", "--", "sh", "-c", script).exit_code == 0
@@ -62,6 +68,7 @@ def test_until_the_guest_has_started(trace: Callable[..., Result]) -> None:
     [
         (("--show",), "it has no trace"),
         (("--until", "up", "--seconds", "1", "--", "sleep", "60"), "did not print 'up' in 1 s; nothing is attached"),
+        (("--seconds", "1", "--", "sh", "-c", "nbdinfo {nbd}; exec sleep 60"), "chunks only, so it has not started"),
         (("--", "sh", "-c", "echo no such machine; exit 3"), "sh: it ended with 3: no such machine"),
         (("--", "no-such-program"), "no-such-program: it is not there"),
     ],

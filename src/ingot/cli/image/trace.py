@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ingot.images.registry.manifest import Platform
     from ingot.serve.recording import Boot
 
+# No system starts with less: a kernel alone is larger.
+_LEAST_CHUNKS = 64
+
 
 @click.command(epilog='Example: ingot image trace registry.example/vmdisks/debian:12 --until "login:"')
 @click.argument("reference", metavar="REF")
@@ -49,7 +52,8 @@ def trace(
     Lazy exports of the image then fetch in that order, ahead of their guests. The image itself is not changed.
 
     The guest is a QEMU of x86_64 with the image as its disk; or COMMAND, in which {nbd} stands for the URI of the disk.
-    It is ended when it prints TEXT, or when the time is over.
+    It is ended when it prints TEXT, or when the time is over. Without --until nobody knows whether it had started by
+    then: where it has read next to nothing, nothing is attached.
     """
     from ingot.images.lazy.trace import find
     from ingot.images.reference import Reference
@@ -89,15 +93,26 @@ def _record(
             message = f"the guest did not print {boot.marker!r} in {boot.seconds:g} s; nothing is attached"
             raise ImageFault(str(reference), "NotStarted", message)
         recorded = Trace.of(disk.disk.layer.digest, disk.chunks.order)
+        # A command that has ended well knows what it did; a guest that was ended, or has ended by itself, may not have
+        # found anything to start.
+        if end == "time" or (end == "ended" and not boot.command):
+            _check(str(reference), recorded, len(disk.disk.pieces))
         attach(registry, disk.disk.image, recorded)
         return recorded
     finally:
         disk.close()
 
 
+def _check(subject: str, trace: "Trace", all_chunks: int) -> None:
+    from ingot.images.fault import ImageFault
+
+    if trace.chunks < min(_LEAST_CHUNKS, all_chunks // 2):
+        message = f"the guest read {trace.chunks} chunks only, so it has not started; nothing is attached"
+        raise ImageFault(subject, "NotStarted", message)
+
+
 def _show(trace: "Trace", output: str) -> None:
-    chunks = sum(count for _, count in trace.runs)
     if output == "json":
-        show({"layer": trace.layer, "chunks": chunks, "runs": trace.runs}, output)
+        show({"layer": trace.layer, "chunks": trace.chunks, "runs": trace.runs}, output)
     else:
-        click.echo(f"{chunks} chunks of {trace.layer}, in {len(trace.runs)} runs")
+        click.echo(f"{trace.chunks} chunks of {trace.layer}, in {len(trace.runs)} runs")

@@ -35,6 +35,11 @@ class Trace(msgspec.Struct, frozen=True):
                 runs.append((number, 1))
         return cls(str(layer), runs)
 
+    @property
+    def chunks(self) -> int:
+        """How many it names."""
+        return sum(count for _, count in self.runs)
+
     def numbers(self, count: int) -> list[int]:
         """The chunks of a layer that has `count`, each once; what cannot be is left out, since anybody may have
         written the trace."""
