@@ -125,7 +125,8 @@ class TestControl:
         control = tmp_path / "control"
         with Serving(tmp_path, "--processes", "2", "--control", str(control)) as server:
             assert control.stat().st_mode & 0o777 == 0o600
-            _ingot("serve", "add", f"late={disk}", "--control", control)
+            added = json.loads(_ingot("serve", "add", f"late={disk}", "--output", "json", "--control", control))
+            assert added == {"name": "late", "writable": False, "plain": False}
             contents = [server.content("late", 1) for _ in range(2)]
             for content in contents:
                 assert read(content, 0, 4096) == disk.read_bytes()[:4096]
@@ -133,7 +134,8 @@ class TestControl:
             (export,) = told["exports"]
             assert (export["name"], export["size"], export["connections"], export["read"]) == ("late", _SIZE, 2, 8192)
             assert str(disk) in _ingot("serve", "ls", "--control", control)
-            _ingot("serve", "rm", "late", "--control", control)
+            removed = _ingot("serve", "rm", "late", "--output", "json", "--control", control)
+            assert json.loads(removed) == {"name": "late"}
             for content in contents:
                 with pytest.raises(ImageFault):
                     read(content, 0, 4096)

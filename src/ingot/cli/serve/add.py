@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from ingot.cli.output import output_option, show
 from ingot.cli.serve.named import control_option, split
 
 
@@ -12,7 +13,8 @@ from ingot.cli.serve.named import control_option, split
 @click.option("--writable", is_flag=True, help="Let clients write to it.")
 @click.option("--plain", is_flag=True, help="Serve the bytes of the file, not the disk in it.")
 @control_option
-def add(export: str, writable: bool, plain: bool, control: Path) -> None:
+@output_option("text", "json")
+def add(export: str, writable: bool, plain: bool, control: Path, output: str) -> None:
     """Let a running server serve one more image.
 
     SOURCE is what `ingot serve --export` takes.
@@ -26,4 +28,7 @@ def add(export: str, writable: bool, plain: bool, control: Path) -> None:
         ask(control, {"do": "add", "entry": Entry(name, source, writable, plain).record()})
     except ImageFault as fault:
         raise click.ClickException(str(fault)) from fault
-    click.echo(f"{name} is served")
+    if output == "json":
+        show({"name": name, "writable": writable, "plain": plain}, output)
+    else:
+        click.echo(f"{name} is served")
