@@ -131,6 +131,16 @@ def test_ls_shows_repositories_and_tags(registry: Registry, repository: Callable
     assert rows[1] == {"tag": "v1", "digest": str(digest), "size": 4000, "platforms": [], "fault": ""}
 
 
+def test_ls_leaves_out_what_is_attached(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk")
+    image = Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(registry.manifest(reference).raw))
+    attached(registry, reference, image, "application/x.trace", "one")
+    for options, tags in (([], ["v1"]), (["--all"], [f"sha256-{digest.hex}", "v1"])):
+        run = CliRunner().invoke(cli, ["image", "ls", reference.name, *options])
+        assert [line.split()[0] for line in run.output.splitlines()] == ["TAG", *tags]
+
+
 def test_rm_takes_no_other_tag_along_unasked(registry: Registry, repository: Callable[[], Reference]) -> None:
     reference = repository()
     push(registry, reference, b"disk")

@@ -13,17 +13,20 @@ if TYPE_CHECKING:
     from ingot.images.registry.client import Registry
 
 _THREADS = 8
+# A tag that lists what is attached to an image, in registries without an API for that.
+_ATTACHED = "sha(256|512)-[0-9a-f]{64,128}([.].*)?"
 
 
 @click.command(epilog="Example: ingot image ls registry.example/vmdisks/debian")
 @click.argument("place", metavar="HOST|REPOSITORY")
+@click.option("--all", "every", is_flag=True, help="Also tags sha256-… for what is attached to images, as traces are.")
 @registry_options
-@output_option("table", "json")
-def ls(place: str, access: Access, output: str) -> None:
+@output_option("text", "json")
+def ls(place: str, every: bool, access: Access, output: str) -> None:
     """List the repositories of a registry, or the tags of a repository with their digest, size and platforms."""
     with access.client() as registry:
-        rows = _repositories(registry, place) if _is_host(place) else _tags(registry, place)
-    if output != "table":
+        rows = _repositories(registry, place) if _is_host(place) else _tags(registry, place, every)
+    if output == "json":
         show(rows, output)
     elif not rows:
         click.echo(f"Nothing in {place}.", err=True)
@@ -42,14 +45,15 @@ def _repositories(registry: "Registry", place: str) -> list[dict[str, Any]]:
     return [{"repository": f"{host}/{name}"} for name in sorted(registry.repositories(host))]
 
 
-def _tags(registry: "Registry", place: str) -> list[dict[str, Any]]:
+def _tags(registry: "Registry", place: str, every: bool) -> list[dict[str, Any]]:
+    import re
     from functools import partial
 
     from ingot.images.reference import Reference
 
     repository = Reference.repository_of(place)
     with ThreadPoolExecutor(_THREADS) as threads:
-        tags = sorted(registry.tags(repository))
+        tags = sorted(tag for tag in registry.tags(repository) if every or not re.fullmatch(_ATTACHED, tag))
         return list(threads.map(partial(_row, registry), map(repository.tagged, tags)))
 
 
