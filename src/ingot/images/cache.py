@@ -12,11 +12,14 @@ from pathlib import Path
 
 from ingot.host.files import private_directory
 from ingot.images.fault import ImageFault
+from ingot.images.index_store import IndexStore
 
 log = logging.getLogger(__name__)
 
 LIMIT = 10 << 30
 SHARDS = 256
+# Indexes of layers may take this part of the limit; chunks have what they leave.
+_INDEXES = 2
 # A shard is counted again when this part of its limit was added to it: by then others may have added as much.
 _SLACK = 16
 # An eviction leaves some room, so that not every chunk that comes makes one.
@@ -60,14 +63,16 @@ class _Shard:
 class Cache:
     """Chunks by their SHA-256, in a directory that several processes may share.
 
-    What is read was verified; a damaged file is removed and counts as absent. Each of 256 shards holds a 256th of
-    `limit`, and lets go of what was used least recently. A disk that takes no more only means that less is cached.
+    What is read was verified; a damaged file is removed and counts as absent. `indexes` are those of layers, and count
+    in `limit` too. Each of 256 shards holds a 256th of the rest, and lets go of what was used least recently. A disk
+    that takes no more only means that less is cached.
     """
 
     def __init__(self, directory: Path, limit: int = LIMIT) -> None:
         """Raises ImageFault when the directory cannot be made."""
         self.directory = directory
         self.limit = limit
+        self.indexes = IndexStore(directory / "indexes", limit // _INDEXES)
         self.counters = CacheCounters()
         self._shards = [_Shard() for _ in range(SHARDS)]
         self._lock = threading.Lock()
@@ -77,6 +82,7 @@ class Cache:
         except OSError as error:
             message = f"the chunk cache cannot be made: {error.strerror}; name another directory with --cache"
             raise ImageFault(str(directory), "NoCache", message) from error
+        self._most = self._room()
 
     def has(self, digest: bytes) -> bool:
         """Whether there is a file for it, which may still turn out to be damaged."""
@@ -105,8 +111,7 @@ class Cache:
 
     def put(self, digest: bytes, data: bytes | memoryview) -> bool:
         """Keeps bytes that the caller has verified; whether they are kept. They need not outlive a power cut."""
-        most = self.limit // SHARDS
-        if len(data) > min(most, _LARGEST):
+        if len(data) > min(self._most, _LARGEST):
             self.counters.refused += 1
             return False
         path = self._path(digest)
@@ -115,7 +120,7 @@ class Cache:
         except OSError as error:
             self._refuse(error)
             return False
-        self._account(digest[0], path.parent, len(data), most)
+        self._account(digest[0], path.parent, len(data))
         return True
 
     def usage(self) -> tuple[int, int]:
@@ -176,8 +181,12 @@ class Cache:
             self._complained = True
             log.warning("chunk cache: %s takes no more (%s); chunks are used uncached", self.directory, error.strerror)
 
-    def _account(self, number: int, directory: Path, size: int, most: int) -> None:
-        shard = self._shards[number]
+    def _room(self) -> int:
+        """How many bytes each shard may have."""
+        return max(self.limit - self.indexes.size(), 0) // SHARDS
+
+    def _account(self, number: int, directory: Path, size: int) -> None:
+        shard, most = self._shards[number], self._most
         with self._lock:
             shard.added += size
             due = shard.counted < 0 or shard.added > most // _SLACK or shard.counted + shard.added > most
@@ -186,7 +195,8 @@ class Cache:
                 shard.added = 0
                 shard.counted = 0
         if due:
-            left = self._evict(directory, most)
+            self._most = self._room()
+            left = self._evict(directory, self._most)
             with self._lock:
                 shard.counted = left
 

@@ -10,7 +10,6 @@ The file: the checkpoints one after another, then the sealed table, then where t
 import hashlib
 import itertools
 import os
-import secrets
 import struct
 from pathlib import Path
 from typing import Self
@@ -33,6 +32,7 @@ _KIND = b"ingindx1"
 _END = struct.Struct("<8sQQ")
 _END_MAGIC = b"ingindxE"
 _MOST_TABLE = 256 << 20
+_LIMIT = 1 << 30
 _ZEROS = bytes(PIECE)
 
 
@@ -62,18 +62,21 @@ class _Table(msgspec.Struct, frozen=True, array_like=True):
 class IndexBuilder:
     """Makes the index of a blob while a stream of it is decoded; give it to `open_stream`. A context manager.
 
-    The file has its name only when all of the blob was read and is what its digest says. For one thread at a time.
+    The file has its name only when all of the blob was read and is what its digest says; until then it has another,
+    and what was left there is replaced, so at most one process makes an index. For one thread at a time.
     """
 
-    def __init__(self, path: Path, digest: Digest, blob_size: int) -> None:
-        """Raises OSError when no file can be made beside `path`."""
+    def __init__(self, path: Path, digest: Digest, blob_size: int, limit: int = _LIMIT) -> None:
+        """An index of more than `limit` bytes is not made. Raises OSError when no file can be made beside `path`."""
         # Whether the index is there: not before the end, nor for a stream that has no places to begin at.
         self.made = False
+        self._limit = limit
         self._path = path
         self._digest = digest
         self._blob_size = blob_size
-        self._scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        self._file = self._scratch.open("xb")
+        self._scratch = path.with_name(f".{path.name}.part")
+        self._scratch.unlink(missing_ok=True)
+        self._file = os.fdopen(os.open(self._scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
         self._spans: list[Span] = []
         self._codec = ""
         self._size = 0
@@ -116,6 +119,9 @@ class IndexBuilder:
         self._open_span(codec.position, checkpoint)
 
     def _open_span(self, position: int, checkpoint: bytes) -> None:
+        if self._written + len(checkpoint) > self._limit:
+            self._possible = False
+            return
         self._file.write(checkpoint)
         self._start, self._position, self._zeros = self._size, position, True
         self._point = (self._written, len(checkpoint))
@@ -135,6 +141,8 @@ class IndexBuilder:
             self._close_span()
         table = _Table(str(self._digest), self._blob_size, self._size, self._codec, member, self._spans)
         sealed = seal_record(_KIND, table)
+        if self._written + len(sealed) > self._limit or len(sealed) > _MOST_TABLE:
+            return
         self._file.write(sealed)
         self._file.write(_END.pack(_END_MAGIC, self._written, len(sealed)))
         self._file.close()
@@ -165,7 +173,10 @@ class Index:
         self.chunks = [self._chunk(number) for number in range(len(self._table.spans))]
 
     def _read_table(self) -> _Table:
-        size = os.fstat(self._descriptor).st_size
+        status = os.fstat(self._descriptor)
+        if status.st_uid != os.geteuid():
+            raise ImageFault(self.subject, "Damaged", f"it belongs to user {status.st_uid}, not {os.geteuid()}")
+        size = status.st_size
         end = os.pread(self._descriptor, _END.size, max(size - _END.size, 0))
         magic, start, length = _END.unpack(end) if len(end) == _END.size else (b"", 0, 0)
         if magic != _END_MAGIC or start + length + _END.size != size or length > _MOST_TABLE:

@@ -68,6 +68,19 @@ def test_it_stays_within_its_limit(tmp_path: Path) -> None:
     assert cache.counters.evicted == 2000 - count
 
 
+def test_indexes_count_in_its_limit(tmp_path: Path) -> None:
+    limit = SHARDS * 4 * SIZE
+    (tmp_path / "indexes").mkdir()
+    (tmp_path / "indexes" / ("a" * 64)).write_bytes(bytes(limit // 4))
+    cache = Cache(tmp_path, limit)
+    fill(cache, range(1000))
+    assert SHARDS * SIZE < cache.usage()[0] <= limit * 3 // 4
+    # One more, by another process.
+    (tmp_path / "indexes" / ("b" * 64)).write_bytes(bytes(limit // 4))
+    fill(cache, range(1000, 2500))
+    assert SHARDS * SIZE < cache.usage()[0] <= limit // 2
+
+
 def test_what_was_used_last_stays(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit=SHARDS * 3 * SIZE)
     same = [content for content in map(data, range(4000)) if digest(content)[0] == 0][:4]

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import random
+import stat
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -108,6 +110,35 @@ def test_every_span_is_there_and_right(indexed: Indexed) -> None:
         assert b"".join(map(bytes, contents))[: len(LAYER)] == LAYER
         assert index.member is not None
         assert (index.member.name, index.member.size) == ("disk/disk.img", len(DISK))
+
+
+def test_it_is_private_and_what_was_left_of_one_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / ".index.part").write_bytes(b"left by a process that was killed")
+    (tmp_path / ".index.part").chmod(0o644)
+    made = Indexed(tmp_path, PACKERS["members"](LAYER))
+    made.blob.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["blob", "index"]
+    assert stat.S_IMODE(made.index_path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_one_of_another_user_is_not_used(tmp_path: Path) -> None:
+    made = Indexed(tmp_path, PACKERS["members"](LAYER))
+    made.blob.close()
+    os.chown(made.index_path, 65534, 65534)
+    with pytest.raises(ImageFault, match="it belongs to user 65534"):
+        made.open()
+
+
+@pytest.mark.parametrize("missing", [30, 1000, 50_000])
+def test_one_that_would_be_too_large_is_not_made(tmp_path: Path, gzipped: Indexed, missing: int) -> None:
+    path, limit = tmp_path / "index", gzipped.index_path.stat().st_size - missing
+    with IndexBuilder(path, gzipped.digest, gzipped.blob.size, limit) as builder:
+        with open_stream(gzipped.blob, digest=gzipped.digest, layer=True, index=builder) as stream:
+            assert sum(len(piece) for piece in stream) == len(DISK)
+        assert not builder.made
+        assert builder._scratch.stat().st_size <= limit
+    assert list(tmp_path.iterdir()) == []
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)

@@ -1,11 +1,9 @@
 """Layers that were not made for random access: read once, and lazy from then on."""
 
 import contextlib
-import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ingot.host.files import private_directory
 from ingot.images.blob import Blob
 from ingot.images.cache import Cache
 from ingot.images.codec.decompressor import Decompressor
@@ -57,22 +55,14 @@ class _Indexed:
 
 def _index(disk: ContainerDisk, cache: Cache, progress: Progress) -> Index:
     digest = disk.layer.digest
-    path = cache.directory / "indexes" / digest.hex
-    private_directory(path.parent)
-    with _alone(path.with_suffix(".lock")):
+    with cache.indexes.alone(digest) as path:
         # A damaged one is made again.
         with contextlib.suppress(FileNotFoundError, ImageFault):
             return Index(path, digest)
         _read_once(disk, path, cache, progress)
-        return Index(path, digest)
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One process at a time; the others find what it has made."""
-    with path.open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        index = Index(path, digest)
+    cache.indexes.tidy()
+    return index
 
 
 def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress) -> None:
@@ -81,7 +71,10 @@ def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress
             for _ in stream:
                 progress(stream.fetched, stream.total)
         if not builder.made:
-            message = "its layer cannot be read at any place: pull it, or push it with `ingot image push`"
+            message = (
+                f"its layer cannot be read at any place with an index of at most {cache.indexes.limit} bytes, half of"
+                " --cache-size: pull it, or push it with `ingot image push`"
+            )
             raise ImageFault(disk.blob.subject, "NotLazy", message)
 
 
@@ -90,7 +83,7 @@ class _Filling(IndexBuilder):
     before the index is there, and so the whole layer verified."""
 
     def __init__(self, path: Path, digest: Digest, blob_size: int, cache: Cache) -> None:
-        super().__init__(path, digest, blob_size)
+        super().__init__(path, digest, blob_size, cache.indexes.limit)
         self._cache = cache
         self._content = bytearray()
 
