@@ -49,12 +49,18 @@ def test_a_wrong_password_and_none(password_registry: DockerRegistry, settings: 
     reference = Reference.parse(f"{password_registry.host}/a/b")
     wrong = base64.b64encode(f"{USER}:wrong-one".encode()).decode()
     file = written(tmp_path / "config.json", {"auths": {password_registry.host: {"auth": wrong}}})
-    for client in (with_file(settings, file), Registry(settings)):
+    other = written(tmp_path / "other.json", {"auths": {}})
+    for client, told in (
+        (with_file(settings, file), f"{password_registry.host} refuses the password of '{USER}' from {file}"),
+        (with_file(settings, other), f"there is none for it in {other}: log in with `docker login`"),
+        (Registry(settings), "wants a user and a password: log in with `docker login` or `podman login`, or use"),
+    ):
         with client, pytest.raises(ImageFault) as caught:
             client.resolve(reference)
         assert caught.value.reason == "Unauthorized"
         assert not caught.value.retry
         assert "wrong-one" not in str(caught.value)
+        assert told in caught.value.message
 
 
 def helper(directory: Path, name: str, script: str) -> None:
@@ -97,6 +103,7 @@ def test_tokens_for_strangers_and_users(
         with pytest.raises(ImageFault) as caught:
             stranger.resolve(private)
         assert caught.value.reason == "Unauthorized"
+        assert "log in with" in caught.value.message
 
 
 def test_a_refresh_token(token_registry: DockerRegistry, settings: Settings, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ingot.images.registry import credentials
 from ingot.images.registry.address import Origin, check_redirect, public, split
 from ingot.images.registry.challenge import Challenge, parse_challenges
 from ingot.images.registry.credentials import Credentials
+from ingot.images.registry.refusal import LOG_IN, refusal
 from ingot.images.registry.response import Response
 from ingot.images.registry.retry import persist
 from ingot.images.registry.transport import Request, Transport
@@ -49,8 +50,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
+    """`owner`: what we have shown of us to get it, without the secret; "" where that was nothing."""
+
     authorization: str = field(repr=False)
     until: float
+    owner: str
 
 
 class Auth:
@@ -84,7 +88,10 @@ class Auth:
             if there is None or there.authorization == known:
                 self._challenges[scope.registry, origin] = chosen
                 there = self._passes[scope] = self._obtain(chosen, scope, origin, request.subject)
-        return send(replace(request, authorization=there.authorization))
+        response = send(replace(request, authorization=there.authorization))
+        if response.status == 401 and there.owner:
+            raise refusal(response, f"{scope.registry} refuses {there.owner}")
+        return response
 
     def _known(self, scope: Scope, origin: Origin, subject: str) -> str:
         """What was given before; renewed, where that is over."""
@@ -109,9 +116,14 @@ class Auth:
         found = credentials.find(self._transport.settings.auth_files, scope.registry, scope.repository)
         if challenge.scheme == "basic":
             if found is None:
-                raise ImageFault(subject, "Unauthorized", f"{scope.registry} wants a user and a password: log in first")
-            return _Pass(found.basic, time.monotonic() + 3600)
+                raise ImageFault(subject, "Unauthorized", self._lacking(scope.registry))
+            return _Pass(found.basic, time.monotonic() + 3600, str(found))
         return self._token(challenge, scope, origin, found, subject)
+
+    def _lacking(self, registry: str) -> str:
+        asked = ", ".join(map(str, self._transport.settings.auth_files))
+        none = f", and there is none for it in {asked}" if asked else ""
+        return f"{registry} wants a user and a password{none}: {LOG_IN}"
 
     def _token(
         self, challenge: Challenge, scope: Scope, registry: Origin, found: Credentials | None, subject: str
@@ -127,17 +139,17 @@ class Auth:
         fields += [("scope", text) for text in scope.texts]
         before = time.monotonic()
         request = replace(_token_request(realm, fields, found, subject), came=registry)
-        who = "these credentials" if found else "strangers"
+        who = str(found) if found else f"strangers: {LOG_IN}"
         body = persist(self._transport.settings, lambda: self._ask(request, who))
         token, seconds = _read(body, subject)
-        return _Pass(f"Bearer {token}", before + max(seconds - _MARGIN, seconds / 2))
+        return _Pass(f"Bearer {token}", before + max(seconds - _MARGIN, seconds / 2), str(found or ""))
 
     def _ask(self, request: Request, who: str) -> bytes:
         response = self._transport.once(request)
         if response.status == 200:
             return response.document(_MOST_BYTES)
         response.discard()
-        why = f"{public(request.url)} gives no token to {who} (it answers {response.status})"
+        why = f"{public(request.url)} answers {response.status}, and gives no token to {who}"
         raise ImageFault(request.subject, "Unauthorized", why)
 
 

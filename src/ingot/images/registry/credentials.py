@@ -18,16 +18,23 @@ _HELPER_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user with a password, or a `token` that a token server takes in exchange for others."""
+    """A user with a password, or a `token` that a token server takes in exchange for others. `place`: the file or
+    helper that they come from."""
 
     user: str
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
+    place: str = field(default="", compare=False)
 
     @property
     def basic(self) -> str:
         """The value of an Authorization header."""
         return f"Basic {base64.b64encode(f'{self.user}:{self.password}'.encode()).decode()}"
+
+    def __str__(self) -> str:
+        """Without the secret."""
+        kind = "the token" if self.token else f"the password of {self.user!r}"
+        return f"{kind} from {self.place}"
 
 
 class _Entry(msgspec.Struct):
@@ -106,9 +113,9 @@ def _credentials(path: Path, name: str, entry: _Entry) -> Credentials | None:
             colon = ""
         if not colon:
             raise ImageFault(str(path), "BadCredentials", f"`auth` of {name} is not the base64 of USER:PASSWORD")
-        return Credentials(user, password.rstrip("\0"), entry.identitytoken)
+        return Credentials(user, password.rstrip("\0"), entry.identitytoken, str(path))
     if entry.username or entry.identitytoken:
-        return Credentials(entry.username, entry.password, entry.identitytoken)
+        return Credentials(entry.username, entry.password, entry.identitytoken, str(path))
     return None
 
 
@@ -133,5 +140,5 @@ def _ask(path: Path, helper: str, name: str) -> Credentials | None:
     except (msgspec.MsgspecError, RecursionError):
         raise ImageFault(program, "HelperFailed", f"it gives no credentials for {name}") from None
     if answer.username == "<token>":
-        return Credentials("", token=answer.secret)
-    return Credentials(answer.username, answer.secret)
+        return Credentials("", token=answer.secret, place=program)
+    return Credentials(answer.username, answer.secret, place=program)

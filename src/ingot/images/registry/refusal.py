@@ -8,8 +8,9 @@ from ingot.images.registry.response import Response
 _MOST_BYTES = 1 << 16
 _LONGEST = 300
 _REASONS = {401: "Unauthorized", 403: "Denied", 404: "NotFound", 405: "Unsupported", 410: "NotFound", 413: "TooLarge"}
+LOG_IN = "log in with `docker login` or `podman login`, or use --auth-file"
 _WORDS = {
-    401: "its server does not know us: log in with `docker login` or `podman login`, or use --auth-file",
+    401: f"its server does not know us: {LOG_IN}",
     403: "its server does not allow it",
     404: "it is not there",
     405: "its server is not set up to do that",
@@ -27,11 +28,12 @@ class _Errors(msgspec.Struct):
     errors: list[_Error] = []
 
 
-def refusal(response: Response) -> ImageFault:
-    """The fault to raise for an answer that is not what was asked for. Closes it."""
+def refusal(response: Response, words: str = "") -> ImageFault:
+    """The fault to raise for an answer that is not what was asked for, told by `words` or by what its status means.
+    Closes it."""
     status = response.status
     said = _said(response)
-    words = _WORDS.get(status, f"its server answers {status}")
+    words = words or _WORDS.get(status, f"its server answers {status}")
     return ImageFault(response.subject, _REASONS.get(status, "Refused"), f"{words} ({said})" if said else words)
 
 
