@@ -237,8 +237,32 @@ def test_a_device_has_the_disk_and_zeros_behind_it(tmp_path: Path, device: Path,
     assert device.read_bytes() == disk.read_bytes() + bytes((8 << 20) - SIZE)
     again = _import(str(image), device, state=state)
     assert (again.size, again.fetched) == (SIZE, 0)
-    anew = _import(str(image), device, state=state, replace=True)
-    assert anew.fetched > 0
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_device_that_is_another_one_is_written(
+    tmp_path: Path, device: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, replace: bool
+) -> None:
+    """A blank disk comes under the same number; or the same one is to be written again."""
+    monkeypatch.setattr("ingot.images.pipeline.copier.SAVE_SECONDS", 0.0)
+    options = {"state": tmp_path / "state", "replace": replace}
+    _import(str(disk), device, **options)
+    if not replace:
+        subprocess.run(["losetup", "-d", device], check=True)
+        (tmp_path / "backing").write_bytes(b"\xbb" * (8 << 20))
+        subprocess.run(["losetup", device, tmp_path / "backing"], check=True)
+    else:
+        device.write_bytes(b"\xbb" * (8 << 20))
+    assert _import(str(disk), device, **options).fetched > 0
+    assert device.read_bytes() == disk.read_bytes() + bytes((8 << 20) - SIZE)
+
+
+def test_the_state_of_devices_must_be_ours(tmp_path: Path, device: Path, disk: Path) -> None:
+    (tmp_path / "state").mkdir()
+    os.chown(tmp_path / "state", 65534, 65534)
+    with pytest.raises(ImageFault, match="belongs to user 65534") as caught:
+        _import(str(disk), device, state=tmp_path / "state")
+    assert caught.value.subject == str(tmp_path / "state")
 
 
 def test_a_device_that_is_too_small_or_in_use_is_left_alone(tmp_path: Path, device: Path, disk: Path) -> None:

@@ -1,11 +1,12 @@
 """What is remembered of an import, and when it counts."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ingot.images.pipeline import journal as journals
-from ingot.images.pipeline.journal import Journal, State
+from ingot.images.pipeline.journal import Finished, Journal, State
 
 STATE = State(plan=b"plan", done=b"\x03", moved=2)
 LATER = State(plan=b"plan", done=b"\x07", moved=3)
@@ -70,21 +71,39 @@ def test_a_truncated_journal_is_none(path: Path) -> None:
         assert Journal(path, "source", "raw", "place").load() is None
 
 
-def test_says_what_is_published(path: Path) -> None:
+def test_says_what_is_finished_wherever_its_bytes_were(path: Path) -> None:
     first = Journal(path, "source", "raw", "place")
     first.save(STATE)
-    first.save_published(17, 4096, lasting=False)
-    second = Journal(path, "source", "raw", "place")
-    assert second.load() == STATE
-    assert second.published == (17, 4096)
+    first.save_finished(Finished("mark", 4096), for_good=False)
+    assert Journal(path, "source", "raw", "elsewhere").finished() == Finished("mark", 4096)
+    assert Journal(path, "source", "qcow2", "place").finished() is None
+    assert Journal(path, "", "raw", "place").finished() is None
+    assert Journal(path, "source", "raw", "place").load() == STATE
 
 
-def test_what_is_published_is_so_wherever_its_bytes_are_now(path: Path) -> None:
+def test_nobody_goes_on_with_what_is_finished_for_good(path: Path) -> None:
     first = Journal(path, "source", "raw", "place")
-    first.save_published(1, 4096, lasting=True)
-    second = Journal(path, "source", "raw", "elsewhere")
-    assert second.load() == State()
-    assert second.published == (1, 4096)
+    first.save_durable(STATE)
+    first.save(LATER)
+    first.save_finished(Finished("mark", 4096), for_good=True)
+    assert Journal(path, "source", "raw", "place").load() is None
+
+
+def test_what_others_may_have_written_is_none(path: Path) -> None:
+    Journal(path, "source", "raw", "place").save(STATE)
+    second = path.with_name("second name")
+    second.hardlink_to(path)
+    assert Journal(path, "source", "raw", "place").load() is None
+    second.unlink()
+    assert Journal(path, "source", "raw", "place").load() == STATE
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+        assert Journal(path, "source", "raw", "place").load() is None
+    scratch = path.with_name("journal.new")
+    scratch.write_bytes(b"planted")
+    scratch.chmod(0o666)
+    Journal(path, "source", "raw", "place").save(STATE)
+    assert (path.stat().st_uid, path.stat().st_mode & 0o777) == (os.geteuid(), 0o600)
 
 
 def test_nobody_else_reads_it(path: Path) -> None:

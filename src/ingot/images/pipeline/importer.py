@@ -6,13 +6,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ingot.host.files import private_directory
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import Copier
+from ingot.images.pipeline.device_part import DevicePart
 from ingot.images.pipeline.journal import Journal, State
 from ingot.images.pipeline.material import Material, open_material
 from ingot.images.pipeline.options import Imported, ImportOptions
-from ingot.images.pipeline.part import DevicePart, FilePart, Part
+from ingot.images.pipeline.part import FilePart, Part
 from ingot.images.pipeline.plan import Plan
 from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import Target, is_device
@@ -63,10 +65,18 @@ def _open_part(target: Path, options: ImportOptions) -> Part:
             raise ImageFault(str(target), "BadTarget", f"a block device takes a raw disk, and not {options.format}")
         if options.state is None:
             raise ImageFault(str(target), "BadTarget", "a block device needs a state directory for its journal")
-        options.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(options.state)
         return DevicePart(target, options.state, options.replace)
     except OSError as error:
         raise ImageFault(str(target), "BadTarget", f"it cannot be written: {error.strerror}") from None
+
+
+def _make_private(state: Path) -> None:
+    """Who could write to it could say what is on a device."""
+    try:
+        private_directory(state)
+    except OSError as error:
+        raise ImageFault(str(state), "BadState", f"no journal can be kept in it: {error.strerror}") from None
 
 
 class _Work(Protocol):
@@ -105,9 +115,9 @@ class _Import:
         self._journal = Journal(part.journal_path, material.identity, wanted, part.place)
 
     def run(self, progress: Progress) -> Imported:
+        if finished := self._part.published(self._journal):
+            return Imported(finished.size, 0, 0, 0, finished.size, self._material.identity)
         state = self._journal.load()
-        if state is not None and (size := self._part.published(self._journal)):
-            return Imported(size, 0, 0, 0, state.moved, self._material.identity)
         if state is not None and self._part.begun:
             try:
                 return self._attempt(state, progress)

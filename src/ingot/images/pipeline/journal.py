@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ingot.host.files import sync_directory
+from ingot.images.own_file import create_own, open_own
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # A journal of more is not one of ours.
@@ -30,6 +31,13 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     moved: int = 0
 
 
+class Finished(msgspec.Struct, frozen=True):
+    """A disk of `size` bytes that is whole, in the file or device that has this `mark`, and no other has."""
+
+    mark: str
+    size: int
+
+
 class _Record(msgspec.Struct):
     """`source` and `wanted` are what the import is of and what it makes, `place` where its bytes are; all must be the
     same to go on."""
@@ -38,10 +46,9 @@ class _Record(msgspec.Struct):
     wanted: str
     place: str
     boot: str
-    latest: State
+    latest: State | None = None
     durable: State | None = None
-    # The number of the finished file and the size of its disk, written before it gets its name; zeros before that.
-    published: tuple[int, int] = (0, 0)
+    finished: Finished | None = None
 
 
 class Journal:
@@ -50,29 +57,34 @@ class Journal:
 
     def __init__(self, path: Path, source: str, wanted: str, place: str) -> None:
         self.path = path
-        self._record = _Record(source, wanted, place, boot_id(), State())
+        self._record = _Record(source, wanted, place, boot_id())
 
     def load(self) -> State | None:
         """Where an earlier import of the same left off; None if there was none, or if it cannot be relied upon."""
-        try:
-            if self.path.stat().st_size > _LARGEST:
-                return None
-            found = msgspec.msgpack.decode(self.path.read_bytes(), type=_Record)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
-        own = self._record
-        if not own.source or (found.source, found.wanted) != (own.source, own.wanted):
+        found, own = self._read(), self._record
+        if found is None or found.place != own.place:
             return None
         state = found.latest if found.boot == own.boot else found.durable
-        if state is None or (found.place != own.place and not found.published[0]):
-            return None
-        own.latest, own.durable, own.published = state, found.durable, found.published
+        own.latest, own.durable = state, found.durable
         return state
 
-    @property
-    def published(self) -> tuple[int, int]:
-        """The number of the file that a loaded journal says is finished, and its disk's size; zeros if none is."""
-        return self._record.published
+    def finished(self) -> Finished | None:
+        """What an earlier import of the same has finished, wherever its bytes were on the way; None if it has not."""
+        found = self._read()
+        return found.finished if found else None
+
+    def _read(self) -> _Record | None:
+        """What is written of the same import by this user; others could write anything."""
+        try:
+            with os.fdopen(open_own(self.path), "rb") as file:
+                if os.fstat(file.fileno()).st_size > _LARGEST:
+                    return None
+                found = msgspec.msgpack.decode(file.read(), type=_Record)
+        except (OSError, msgspec.DecodeError):
+            return None
+        own = self._record
+        same = own.source and (found.source, found.wanted) == (own.source, own.wanted)
+        return found if same else None
 
     def save(self, state: State) -> None:
         """Remembers that this much is written, though perhaps not on disk yet. Raises OSError."""
@@ -84,12 +96,13 @@ class Journal:
         self._record.durable = state
         self._write(sync=True)
 
-    def save_published(self, number: int, size: int, *, lasting: bool) -> None:
-        """Remembers that the disk, of `size` bytes, is whole in the file with this number; `lasting`: whatever happens
-        to the machine. Raises OSError."""
-        self._record.published = (number, size)
-        self._record.durable = self._record.latest
-        self._write(sync=lasting)
+    def save_finished(self, finished: Finished, *, for_good: bool) -> None:
+        """Remembers that the disk is whole; `for_good`: whatever happens to the machine, and so that nobody goes on
+        with what was written before. Raises OSError."""
+        self._record.finished = finished
+        if for_good:
+            self._record.latest = self._record.durable = None
+        self._write(sync=for_good)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
@@ -97,7 +110,7 @@ class Journal:
     def _write(self, sync: bool) -> None:
         # One name for the scratch file, so that a killed process leaves at most one behind.
         scratch = self.path.with_name(f"{self.path.name}.new")
-        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = create_own(scratch)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(msgspec.msgpack.encode(self._record))

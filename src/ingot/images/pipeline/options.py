@@ -35,8 +35,8 @@ class ImportOptions:
 @dataclass(frozen=True, slots=True)
 class Imported:
     """`size` of the disk; bytes `written` to the target, `fetched` from the source, `local` that this machine had, and
-    `spooled` beside the target, by this run; `resumed_from`, the bytes that an earlier run had moved; `identity` of
-    what was imported."""
+    `spooled` beside the target, by this run; `resumed_from`, the bytes that an earlier run had moved, which is all of
+    a disk that was complete already; `identity` of what was imported."""
 
     size: int
     written: int

@@ -9,8 +9,10 @@ from typing import Protocol
 
 from ingot.host.files import sync_directory
 from ingot.images.fault import ImageFault
-from ingot.images.pipeline.journal import Journal, boot_id
-from ingot.images.pipeline.target import FileTarget, Target, empty_device
+from ingot.images.own_file import is_own
+from ingot.images.pipeline.journal import Finished, Journal
+from ingot.images.pipeline.naming import rename_new
+from ingot.images.pipeline.target import FileTarget, Target
 
 
 class Part(Protocol):
@@ -41,8 +43,8 @@ class Part(Protocol):
     def room(self) -> int | None:
         """How many bytes fit, where that is fixed."""
 
-    def published(self, journal: Journal) -> int:
-        """The size of the disk when an earlier import, of which this is the journal, had finished it; else 0."""
+    def published(self, journal: Journal) -> Finished | None:
+        """The disk when an earlier import, of which this is the journal, had finished it, and it is still there."""
 
     def start_over(self) -> None:
         """Makes it all zeros."""
@@ -94,13 +96,13 @@ class FilePart:
         if not self._replace and self._path.exists():
             raise ImageFault(self.name, "Exists", "there is such a file: remove it, or ask for it to be replaced")
 
-    def published(self, journal: Journal) -> int:
-        number, size = journal.published
+    def published(self, journal: Journal) -> Finished | None:
+        finished = journal.finished()
         with contextlib.suppress(FileNotFoundError):
-            if number and self._path.lstat().st_ino == number:
+            if finished is not None and finished.mark == _mark(self._path.lstat()):
                 self._remove(journal)
-                return size
-        return 0
+                return finished
+        return None
 
     def start_over(self) -> None:
         self._check_free()
@@ -116,13 +118,40 @@ class FilePart:
 
     def publish(self, size: int, target: Target, journal: Journal) -> None:
         os.ftruncate(self._descriptor, target.finish(size))
-        os.fchmod(self._descriptor, 0o666 & ~_umask())
+        self._set_rights()
         os.fsync(self._descriptor)
         # It is for those who come after a kill; after the loss of the machine the name alone tells.
-        journal.save_published(os.fstat(self._descriptor).st_ino, size, lasting=False)
-        self._part.replace(self._path)
+        journal.save_finished(Finished(_mark(os.fstat(self._descriptor)), size), for_good=False)
+        self._rename()
         sync_directory(self._path.parent)
         self._remove(journal)
+
+    def _set_rights(self) -> None:
+        """Those of the file that is replaced; of a new one, what the umask says."""
+        if not self._replace or not self._path.exists():
+            os.fchmod(self._descriptor, 0o666 & ~_umask())
+            return
+        found = self._path.lstat()
+        mode = stat.S_IMODE(found.st_mode)
+        try:
+            os.fchown(self._descriptor, found.st_uid, found.st_gid)
+        except PermissionError:
+            # Rights of its group would be those of another group now.
+            mode &= 0o700
+        os.fchmod(self._descriptor, mode)
+
+    def _rename(self) -> None:
+        """Raises ImageFault when a file has come to that name meanwhile, which need not be replaced."""
+        if not os.path.samestat(os.fstat(self._descriptor), self._part.lstat()):
+            raise ImageFault(str(self._part), "Changed", "somebody has put another file in its place: try again")
+        if self._replace:
+            self._part.replace(self._path)
+            return
+        try:
+            rename_new(self._part, self._path)
+        except FileExistsError:
+            message = "a file of that name has come meanwhile: remove it, or ask for it to be replaced, and try again"
+            raise ImageFault(self.name, "Exists", message, retry=True) from None
 
     def discard(self, journal: Journal) -> None:
         # Blocks go back at once, even while somebody else still holds the file open.
@@ -147,6 +176,11 @@ class FilePart:
         os.close(self._descriptor)
 
 
+def _mark(found: os.stat_result) -> str:
+    """It stays the same when a file gets another name, and does not when it is written."""
+    return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+
+
 def _umask() -> int:
     """Asking the system for it would change it, for all threads."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -163,81 +197,15 @@ def _locked(part: Path, path: Path) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), part.lstat()):
-                    return descriptor
+                    if is_own(descriptor):
+                        return descriptor
+                    # Somebody who may write to the directory has left it there, and could go on to write to it.
+                    part.unlink()
         except BlockingIOError:
             os.close(descriptor)
             raise ImageFault(str(path), "InUse", "another import writes to it: wait for that to end") from None
         except OSError:
             os.close(descriptor)
             raise
-        # Its former owner published or removed it between our opening and our locking.
+        # It was published or removed, by us or by its former owner, since we opened it.
         os.close(descriptor)
-
-
-class DevicePart:
-    """A block device, written in place. It is whole when its journal, in the directory `state`, says so."""
-
-    def __init__(self, path: Path, state: Path, replace: bool) -> None:
-        """`replace`: whether a disk that is whole already is written again. Raises ImageFault when the device is in
-        use, and OSError."""
-        self.name = str(path)
-        self._replace = replace
-        self._descriptor = _exclusive(path)
-        number = os.fstat(self._descriptor).st_rdev
-        name = f"device-{os.major(number)}-{os.minor(number)}"
-        self._kernel = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
-        self.journal_path = state / f"{name}.ingot-journal"
-        self.spool_path = state / f"{name}.ingot-spool"
-        self._room = os.lseek(self._descriptor, 0, os.SEEK_END)
-        self.target = FileTarget(self._descriptor)
-
-    @property
-    def room(self) -> int | None:
-        return self._room
-
-    @property
-    def place(self) -> str:
-        """The kernel counts the disks that it has seen since it started, so that none is taken for another."""
-        sequence = self._kernel / "diskseq"
-        count = sequence.read_text().strip() if sequence.exists() else ""
-        return f"device:{boot_id()}:{self.journal_path.name}:{count}:{self._room}"
-
-    @property
-    def begun(self) -> bool:
-        return True
-
-    def published(self, journal: Journal) -> int:
-        return 0 if self._replace else journal.published[1]
-
-    def start_over(self) -> None:
-        self.spool_path.unlink(missing_ok=True)
-        empty_device(self._descriptor, self._room)
-
-    def take_up(self, target: Target) -> None:
-        """It is as it was left."""
-
-    def publish(self, size: int, target: Target, journal: Journal) -> None:
-        target.finish(size)
-        os.fsync(self._descriptor)
-        journal.save_published(1, size, lasting=True)
-        self.spool_path.unlink(missing_ok=True)
-
-    def discard(self, journal: Journal) -> None:
-        self.spool_path.unlink(missing_ok=True)
-        journal.remove()
-
-    def close(self) -> None:
-        self.target.close()
-        os.close(self._descriptor)
-
-
-def _exclusive(path: Path) -> int:
-    try:
-        # The kernel refuses a second exclusive opener, a mounted filesystem's device among them.
-        descriptor = os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
-    except OSError as error:
-        raise ImageFault(str(path), "InUse", f"the device cannot be had alone: {error.strerror}") from None
-    if not stat.S_ISBLK(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ImageFault(str(path), "BadTarget", "it is no block device any more")
-    return descriptor

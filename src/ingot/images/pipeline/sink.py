@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
+from ingot.images.own_file import create_own
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import copy
 from ingot.images.pipeline.target import FileTarget
@@ -126,7 +127,7 @@ class ForeignSink:
         self._bounds = bounds
         self._path = spool
         self._format = format
-        self._descriptor = os.open(spool, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        self._descriptor = create_own(spool)
         self._file = FileTarget(self._descriptor)
         self._writer = Writer(self._file)
         self.spooled = 0

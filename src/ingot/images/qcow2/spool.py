@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from ingot.images.fault import ImageFault
+from ingot.images.own_file import create_own, open_own
 
 # Each takes 16 bytes of memory.
 _MOST_RANGES = 1 << 22
@@ -15,23 +16,23 @@ _MOST_RANGES = 1 << 22
 class Spool:
     """A sparse file with some ranges of another, each at its own place. Ranges are added in ascending order."""
 
-    def __init__(self, path: Path, starts: "array[int]", ends: "array[int]", flags: int) -> None:
+    def __init__(self, path: Path, starts: "array[int]", ends: "array[int]", descriptor: int) -> None:
         self._path = path
         # How many bytes are put aside.
         self.total = sum(ends) - sum(starts)
         self.starts = starts
         self.ends = ends
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
+        self._descriptor = descriptor
 
     @classmethod
     def create(cls, path: Path) -> Self:
         """An empty one, also where an earlier one was left. Raises OSError."""
-        return cls(path, array("Q"), array("Q"), os.O_CREAT | os.O_TRUNC)
+        return cls(path, array("Q"), array("Q"), create_own(path))
 
     @classmethod
     def reopen(cls, path: Path, starts: "array[int]", ends: "array[int]") -> Self:
-        """One that an earlier process wrote. Raises OSError when it is gone."""
-        return cls(path, starts, ends, 0)
+        """One that an earlier process of this user wrote. Raises OSError when it is gone."""
+        return cls(path, starts, ends, open_own(path))
 
     def add(self, start: int, data: memoryview) -> None:
         """Puts bytes aside. Raises ImageFault when they come in too many pieces, and OSError."""
