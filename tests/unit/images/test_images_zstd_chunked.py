@@ -16,6 +16,7 @@ from ingot.images.blob import FileBlob
 from ingot.images.chunk import CHUNK_SIZE, Chunk
 from ingot.images.content import FileContent, read
 from ingot.images.fault import ImageFault
+from ingot.images.registry.failover import FailoverBlob
 from ingot.images.zstd_chunked.layer import ChunkedFile
 from ingot.images.zstd_chunked.position import FOOTER_SIZE, POSITION, Position
 from ingot.images.zstd_chunked.remote import MOST_READ, RemoteChunks, open_chunk, runs
@@ -113,6 +114,34 @@ class Recording:
     def fetch(self, chunks: Sequence[Chunk]) -> Sequence[bytes]:
         self.chunks += chunks
         return list(self.below.fetch(chunks))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("part", ["chunks", "table"])
+def test_a_mirror_whose_bytes_are_wrong_is_left(layer: Layer, tmp_path: Path, part: str) -> None:
+    damaged = bytearray(layer.path.read_bytes())
+    with FileBlob(layer.path) as right:
+        pieces = read_toc(right, layer.annotations).pieces(NAME)
+        first = next(pieces.chunks())
+        place = first.start if part == "chunks" else int(layer.annotations[POSITION].partition(":")[0])
+        damaged[place + 10] ^= 1
+        (tmp_path / "mirror").write_bytes(damaged)
+        with FileBlob(tmp_path / "mirror") as wrong:
+            blob = FailoverBlob([wrong, right])
+            around = AroundBlob(blob)
+            pieces = read_toc(blob, layer.annotations).pieces(NAME)
+            assert blob.current() is (wrong if part == "chunks" else right)
+            file = ChunkedFile("x", pieces, RemoteChunks(around, blob))
+            assert read(file, 0, file.size) == DATA
+            assert blob.current() is right
+            with pytest.raises(ImageFault, match="chunk at byte"):
+                list(RemoteChunks(blob).fetch([replace(first, digest=bytes(32))]))
+
+
+class AroundBlob(FailoverBlob):
+    """As what is around another blob: it has no places to leave."""
+
+    def __init__(self, blob: FailoverBlob) -> None:
+        super().__init__([blob])
 
 
 def test_the_same_file_gives_the_same_layer(layer: Layer, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack
     if disk.pieces is None:
         return of_stream(disk.blob, identity, options, bounds, digest=disk.layer.digest, layer=True)
     meter = Meter(options.rate)
-    chunks = RemoteChunks(MeteredBlob(disk.blob, meter))
+    chunks = RemoteChunks(MeteredBlob(disk.blob, meter), disk.blob)
     near = _near(chunks, options, stack)
     file = disk.content(near or chunks)
     if (format := format_of(file)) not in SEEKABLE:

@@ -1,7 +1,7 @@
 """A blob that is in several places: where one fails, the next is asked."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from ingot.images.blob import Blob, Bytes, ByteStream
@@ -63,6 +63,26 @@ class FailoverBlob:
                 if len(self._blobs) == 1:
                     raise fault
                 del self._blobs[0]
+
+
+def read_checked(
+    blob: Blob, start: int, buffer: memoryview, check: Callable[[], None], behind: Blob | None = None
+) -> None:
+    """Fills the buffer and calls `check`, which raises ImageFault for bytes that are not what they should be: the place
+    that they came from is left then, and the next one asked. `behind`: the blob itself, where `blob` is around it.
+
+    Raises ImageFault, that of the last place.
+    """
+    places = behind or blob
+    while True:
+        place = places.current() if isinstance(places, FailoverBlob) else None
+        blob.readinto(start, buffer)
+        try:
+            return check()
+        except ImageFault as fault:
+            if not isinstance(places, FailoverBlob) or place is None:
+                raise
+            places.leave(place, fault)
 
 
 class _FailoverStream:

@@ -4,10 +4,12 @@ import contextlib
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from ingot.images.blob import Blob, Bytes
 from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
+from ingot.images.registry.failover import read_checked
 from ingot.images.zstd_chunked.libzstd import BadFrame, adjacent, inflate_into, inflate_over
 
 # Memory for one request. Debian's registry works 5 ms for each, however small, as it takes 4 MiB of fresh memory.
@@ -19,10 +21,12 @@ _GAP = 4096
 
 
 class RemoteChunks:
-    """Chunks of one blob. It keeps nothing, so any number of threads can ask."""
+    """Chunks of one blob. It keeps nothing, so any number of threads can ask. A mirror that has chunks which are not
+    what they should be is left; `behind`: the blob that has the mirrors, where `blob` is around it."""
 
-    def __init__(self, blob: Blob) -> None:
+    def __init__(self, blob: Blob, behind: Blob | None = None) -> None:
         self.blob = blob
+        self._behind = behind
 
     def fetch(self, chunks: Sequence[Chunk]) -> Iterator[memoryview]:
         for run in runs(chunks):
@@ -40,11 +44,7 @@ class RemoteChunks:
     def _read(self, run: Sequence[Chunk], places: Sequence[memoryview]) -> None:
         start = run[0].start
         data = memoryview(bytearray(run[-1].end - start))
-        self.blob.readinto(start, data)
-        for first in range(0, len(run), _TOGETHER):
-            chunks = run[first : first + _TOGETHER]
-            frames = data[chunks[0].start - start : chunks[-1].end - start]
-            _inflate_all(self.blob.subject, chunks, frames, places[first : first + _TOGETHER])
+        read_checked(self.blob, start, data, partial(_inflate_run, self.blob.subject, run, data, places), self._behind)
 
 
 def runs(chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
@@ -67,6 +67,14 @@ def open_chunk(subject: str, chunk: Chunk, data: Bytes) -> memoryview:
     place = memoryview(bytearray(chunk.size))
     _inflate(subject, chunk, memoryview(bytearray(data)), place)
     return place
+
+
+def _inflate_run(subject: str, run: Sequence[Chunk], data: memoryview, places: Sequence[memoryview]) -> None:
+    start = run[0].start
+    for first in range(0, len(run), _TOGETHER):
+        chunks = run[first : first + _TOGETHER]
+        frames = data[chunks[0].start - start : chunks[-1].end - start]
+        _inflate_all(subject, chunks, frames, places[first : first + _TOGETHER])
 
 
 def _inflate_all(subject: str, chunks: Sequence[Chunk], data: memoryview, places: Sequence[memoryview]) -> None:

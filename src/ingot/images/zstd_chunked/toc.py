@@ -9,6 +9,7 @@ import msgspec
 
 from ingot.images.blob import Blob
 from ingot.images.fault import ImageFault
+from ingot.images.registry.failover import read_checked
 from ingot.images.zstd_chunked.libzstd import BadFrame, inflate_into
 from ingot.images.zstd_chunked.pieces import Pieces
 from ingot.images.zstd_chunked.position import Position
@@ -137,9 +138,13 @@ def read_toc(blob: Blob, annotations: Mapping[str, str]) -> Toc:
     """Reads the table by its position in the layer's annotations and verifies it. Raises ImageFault."""
     position, checksum = Position.from_annotations(blob.subject, annotations, blob.size)
     data = bytearray(position.length)
-    blob.readinto(position.start, memoryview(data))
-    if hashlib.sha256(data).digest() != checksum:
-        raise ImageFault(blob.subject, "WrongDigest", "its table of contents is not the one that the manifest names")
+
+    def check() -> None:
+        if hashlib.sha256(data).digest() != checksum:
+            why = "its table of contents is not the one that the manifest names"
+            raise ImageFault(blob.subject, "WrongDigest", why)
+
+    read_checked(blob, position.start, memoryview(data), check)
     return parse_toc(blob.subject, inflate(blob.subject, data, position.size), position.start)
 
 
