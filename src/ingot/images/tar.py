@@ -1,7 +1,8 @@
-"""The disk in a container disk's layer, read from a tar that arrives piece by piece.
+"""The disk in a tar that arrives piece by piece: a container disk's layer, or an archive with one file.
 
 Nothing is ever unpacked to a name of the archive. The disk is the one regular file in `disk/`, as KubeVirt has it, or
-the file `disk` itself, which `ADD x.qcow2 /disk` makes where there is no such directory.
+the file `disk` itself, which `ADD x.qcow2 /disk` makes where there is no such directory. In an archive that is no layer
+it may also be the one regular file, whatever its name.
 """
 
 from collections.abc import Iterator
@@ -58,10 +59,11 @@ class _State(msgspec.Struct):
 class TarReader:
     """Finds the disk in an archive that is fed to it, and gives its bytes. For one thread at a time."""
 
-    def __init__(self, subject: str, limit: int = tar_header.MOST_BYTES) -> None:
-        """A disk of more than `limit` bytes is refused."""
+    def __init__(self, subject: str, limit: int = tar_header.MOST_BYTES, layer: bool = True) -> None:
+        """A disk of more than `limit` bytes is refused. Without `layer` it may be anywhere in the archive."""
         self._subject = subject
         self._limit = limit
+        self._layer = layer
         self._state = _State()
 
     @property
@@ -158,11 +160,9 @@ class TarReader:
         if parts[:-1] in ([], [b"disk"]) and parts and parts[-1].startswith(_WHITEOUT):
             self._hide(b"/".join(parts))
             return
-        if parts[:1] != [b"disk"]:
-            return
-        if link := _LINKS.get(header.kind):
+        if parts[:1] == [b"disk"] and (link := _LINKS.get(header.kind)):
             raise BadTar(f"has {link} at {header.shown}, where only a disk may be")
-        if len(parts) > 2 or not header.regular:
+        if not header.regular or not self._may_be_disk(parts):
             return
         name = b"/".join(parts).decode(errors="backslashreplace")
         if at.member:
@@ -173,6 +173,13 @@ class TarReader:
             raise ImageFault(self._subject, "TooLarge", message)
         at.member = Member(name, at.position, header.size)
         at.give, at.skip = header.size, -header.size % BLOCK
+
+    def _may_be_disk(self, parts: list[bytes]) -> bool:
+        if parts[:1] == [b"disk"] and len(parts) <= 2:
+            return True
+        found = self._state.member
+        # Beside the disk of a layer there may be other files.
+        return not self._layer and len(parts) > 0 and not (found and f"{found.name}/".startswith("disk/"))
 
     def _hide(self, name: bytes) -> None:
         at = self._state
@@ -186,16 +193,17 @@ class TarReader:
         if at.give or at.skip or at.block or at.taking or at.extensions:
             raise ImageFault(self._subject, "Truncated", f"its tar ends at byte {at.position}, within a file")
         if at.member is None:
-            raise ImageFault(self._subject, "NoDisk", "it has no regular file in disk/, as a container disk has")
+            where = " in disk/, as a container disk has" if self._layer else " in it"
+            raise ImageFault(self._subject, "NoDisk", f"it has no regular file{where}")
 
     def state(self) -> bytes:
         """All that is needed to go on, for `from_state`. Not while `feed` is under way."""
         return msgspec.msgpack.encode(self._state)
 
     @classmethod
-    def from_state(cls, state: bytes, subject: str, limit: int = tar_header.MOST_BYTES) -> Self:
+    def from_state(cls, state: bytes, subject: str, limit: int = tar_header.MOST_BYTES, layer: bool = True) -> Self:
         """Goes on where the state was taken. Raises ImageFault Damaged."""
-        reader = cls(subject, limit)
+        reader = cls(subject, limit, layer)
         reader._state = decode_record(state, _State, f"state of the tar in {subject}")
         return reader
 

@@ -21,10 +21,11 @@ class Unpacking:
     """Gives the bytes of the disk out of a stream that is fed to it. For one thread at a time."""
 
     def __init__(self, subject: str, limit: int, archive: bool) -> None:
-        """A disk of more than `limit` bytes is refused. With `archive` the stream must be a tar; else its first block
-        says whether it is one."""
+        """A disk of more than `limit` bytes is refused. With `archive` the stream must be the tar of a layer; else
+        its first block says whether it is a tar."""
         self._subject = subject
         self._limit = limit
+        self._layer = archive
         self._tar = TarReader(subject, limit) if archive else None
         self._decided = archive
         self._head = bytearray()
@@ -53,7 +54,7 @@ class Unpacking:
     def _decide(self, head: bytes) -> Iterator[memoryview]:
         self._decided = True
         if is_header(head):
-            self._tar = TarReader(self._subject, self._limit)
+            self._tar = TarReader(self._subject, self._limit, self._layer)
         kept, self._head = self._head, bytearray()
         yield from self._feed(memoryview(kept))
 
@@ -86,4 +87,5 @@ class Unpacking:
         kept = decode_record(state, _State, f"checkpoint of {self._subject}")
         self._decided = True
         self._position = kept.position
-        self._tar = None if kept.tar is None else TarReader.from_state(kept.tar, self._subject, self._limit)
+        limit, layer = self._limit, self._layer
+        self._tar = None if kept.tar is None else TarReader.from_state(kept.tar, self._subject, limit, layer)
