@@ -239,6 +239,18 @@ def test_a_device_has_the_disk_and_zeros_behind_it(tmp_path: Path, device: Path,
     assert (again.size, again.fetched) == (SIZE, 0)
 
 
+def test_a_device_with_another_whole_disk_is_written_by_force_only(tmp_path: Path, device: Path, disk: Path) -> None:
+    state, other = tmp_path / "state", tmp_path / "other"
+    other.write_bytes(b"other" * 4096)
+    _import(str(disk), device, state=state)
+    before = device.read_bytes()
+    with pytest.raises(ImageFault, match="it holds another image, which is complete: use --force"):
+        _import(str(other), device, state=state)
+    assert device.read_bytes() == before
+    _import(str(other), device, state=state, replace=True)
+    assert device.read_bytes().startswith(other.read_bytes() + bytes(1 << 20))
+
+
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_device_that_is_another_one_is_written(
     tmp_path: Path, device: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, replace: bool

@@ -35,7 +35,14 @@ class DevicePart:
         return True
 
     def published(self, journal: Journal) -> Finished | None:
-        finished = None if self._replace else journal.finished()
+        """Raises ImageFault for a device with a whole disk that is another one."""
+        if self._replace:
+            return None
+        other = journal.finished_by_another()
+        if other is not None and other.mark == self.place:
+            message = "it holds another image, which is complete: use --force to write it anew"
+            raise ImageFault(self.name, "Exists", message)
+        finished = journal.finished()
         return finished if finished is not None and finished.mark == self.place else None
 
     def start_over(self) -> None:

@@ -62,7 +62,7 @@ class Journal:
     def load(self) -> State | None:
         """Where an earlier import of the same left off; None if there was none, or if it cannot be relied upon."""
         found, own = self._read(), self._record
-        if found is None or found.place != own.place:
+        if found is None or not self._is_same(found) or found.place != own.place:
             return None
         state = found.latest if found.boot == own.boot else found.durable
         own.latest, own.durable = state, found.durable
@@ -71,20 +71,26 @@ class Journal:
     def finished(self) -> Finished | None:
         """What an earlier import of the same has finished, wherever its bytes were on the way; None if it has not."""
         found = self._read()
-        return found.finished if found else None
+        return found.finished if found and self._is_same(found) else None
+
+    def finished_by_another(self) -> Finished | None:
+        """What an import of another source, or with other wishes, has finished."""
+        found = self._read()
+        return found.finished if found and not self._is_same(found) else None
+
+    def _is_same(self, found: _Record) -> bool:
+        own = self._record
+        return bool(own.source) and (found.source, found.wanted) == (own.source, own.wanted)
 
     def _read(self) -> _Record | None:
-        """What is written of the same import by this user; others could write anything."""
+        """What is written by this user; others could write anything."""
         try:
             with os.fdopen(open_own(self.path), "rb") as file:
                 if os.fstat(file.fileno()).st_size > _LARGEST:
                     return None
-                found = msgspec.msgpack.decode(file.read(), type=_Record)
+                return msgspec.msgpack.decode(file.read(), type=_Record)
         except (OSError, msgspec.DecodeError):
             return None
-        own = self._record
-        same = own.source and (found.source, found.wanted) == (own.source, own.wanted)
-        return found if same else None
 
     def save(self, state: State) -> None:
         """Remembers that this much is written, though perhaps not on disk yet. Raises OSError."""
