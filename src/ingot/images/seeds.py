@@ -9,9 +9,13 @@ import hashlib
 import mmap
 import os
 import struct
-from bisect import bisect_left
+import sys
+import threading
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ingot.host.files import private_directory, write_atomically
@@ -21,7 +25,7 @@ _MAGIC = b"ingseed1"
 _HEAD = struct.Struct("<8sHxxI")
 _DIGEST = 32
 _PLACE = struct.Struct("<QI")
-# Tables that are kept; the oldest go.
+# Tables that are kept; the oldest go. The number of one fits in a byte.
 _MOST_TABLES = 256
 # No chunk is larger; a table that says so is damaged.
 _MOST_CHUNK = 16 << 20
@@ -49,6 +53,15 @@ class _Digests:
         at = self._start + index * _DIGEST
         return self._data[at : at + _DIGEST]
 
+    def firsts(self) -> bytes:
+        """The first byte of each."""
+        return self._data[self._start : self._start + self._count * _DIGEST : _DIGEST]
+
+    def between(self, start: int, end: int) -> bytes:
+        """The first eight bytes of each from `start` to `end`."""
+        part = self._data[self._start + start * _DIGEST : self._start + end * _DIGEST]
+        return memoryview(part).cast("Q")[:: _DIGEST // 8].tobytes()
+
 
 class _Table:
     """The table of one disk. Raises ValueError for a file that is none, and OSError."""
@@ -73,22 +86,64 @@ class _Table:
         offset, size = _PLACE.unpack_from(self._data, self._places + index * _PLACE.size)
         return Place(self.disk, offset, size) if size <= _MOST_CHUNK else None
 
+    @cached_property
+    def _firsts(self) -> bytes:
+        return self._digests.firsts()
+
+    def words(self, first: int, number: int) -> bytearray:
+        """Eight bytes for each digest that begins with the byte `first`: seven of the digest, and `number`."""
+        start = bisect_left(self._firsts, first)
+        end = bisect_right(self._firsts, first, start)
+        words = bytearray(self._digests.between(start, end))
+        words[7::8] = bytes([number]) * (end - start)
+        return words
+
     def close(self) -> None:
         self._data.close()
 
 
+class _Lookup:
+    """Tells which of up to 256 tables have a digest, without asking each. It is made for a 256th of all digests at a
+    time, when the first of them is asked for, and takes eight bytes for each digest. For any number of threads."""
+
+    def __init__(self, tables: list[_Table]) -> None:
+        self._tables = tables
+        # By the first byte of digests: what `words` of all tables gives, as sorted numbers.
+        self._parts: dict[int, array[int]] = {}
+
+    def places(self, digest: bytes) -> Iterator[Place]:
+        """Where it should be, first in the first table."""
+        part = self._parts.get(digest[0])
+        if part is None:
+            part = self._parts[digest[0]] = self._merged(digest[0])
+        least = int.from_bytes(digest[:7], "big") << 8
+        for index in range(bisect_left(part, least), len(part)):
+            if part[index] >> 8 != least >> 8:
+                break
+            if (place := self._tables[part[index] & 0xFF].find(digest)) is not None:
+                yield place
+
+    def _merged(self, first: int) -> "array[int]":
+        merged = array("Q", b"".join(table.words(first, number) for number, table in enumerate(self._tables)))
+        if sys.byteorder == "little":
+            merged.byteswap()
+        return array("Q", sorted(merged))
+
+
 class Seeds:
-    """The disks that are known in `directory`, usually `seeds` beside the cache. For one thread at a time; any number
-    of processes. A context manager."""
+    """The disks that are known in `directory`, usually `seeds` beside the cache. For any number of threads and
+    processes. A context manager."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._tables = list(self._load())
+        self._lookup = _Lookup(self._tables)
         self._files: dict[Path, int] = {}
+        self._lock = threading.Lock()
 
     def _load(self) -> Iterator[_Table]:
         """The newest first. What cannot be used is passed over; what belongs to no disk any more is removed."""
-        for path in _newest(self._directory):
+        for path in _newest(self._directory)[:_MOST_TABLES]:
             with contextlib.suppress(OSError, ValueError):
                 table = _Table(path)
                 if table.disk.exists():
@@ -103,24 +158,22 @@ class Seeds:
 
     def find(self, digest: bytes) -> Place | None:
         """Where a chunk should be; whoever reads it there has to verify it."""
-        for table in self._tables:
-            if (place := table.find(digest)) is not None:
-                return place
-        return None
+        return next(self._lookup.places(digest), None)
 
     def get(self, digest: bytes) -> bytes | None:
         """The bytes of this digest, verified, or None."""
-        for table in self._tables:
-            place = table.find(digest)
-            if place is not None and (data := self._read(place)) and hashlib.sha256(data).digest() == digest:
+        for place in self._lookup.places(digest):
+            if (data := self._read(place)) and hashlib.sha256(data).digest() == digest:
                 return data
         return None
 
     def _read(self, place: Place) -> bytes:
         try:
-            if place.path not in self._files:
-                self._files[place.path] = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC)
-            return os.pread(self._files[place.path], place.size, place.offset)
+            with self._lock:
+                if place.path not in self._files:
+                    self._files[place.path] = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC)
+                descriptor = self._files[place.path]
+            return os.pread(descriptor, place.size, place.offset)
         except OSError:
             return b""
 
@@ -129,7 +182,8 @@ class Seeds:
             table.close()
         for descriptor in self._files.values():
             os.close(descriptor)
-        self._tables, self._files = [], {}
+        self._tables.clear()
+        self._files.clear()
 
     def __enter__(self) -> "Seeds":
         return self

@@ -2,12 +2,13 @@
 
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ingot.images.chunk import Chunk
-from ingot.images.seeds import Place, Seeds, register, withdraw
+from ingot.images.seeds import Place, Seeds, _path, _Table, register, withdraw
 
 SIZE = 4096
 
@@ -86,3 +87,46 @@ def test_the_oldest_tables_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_without_a_directory_there_are_none(tmp_path: Path) -> None:
     with Seeds(tmp_path / "none") as seeds:
         assert not seeds.has(bytes(32))
+
+
+def test_lookups_among_many_tables_do_not_ask_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = {number: make(tmp_path / f"{number}.raw", range(number * 7, number * 7 + 9)) for number in range(40)}
+    for number, chunks in pieces.items():
+        register(tmp_path / "seeds", tmp_path / f"{number}.raw", chunks)
+        os.utime(_path(tmp_path / "seeds", tmp_path / f"{number}.raw"), (number + 1, number + 1))
+    asked = []
+    find = _Table.find
+
+    def counted(table: _Table, digest: bytes) -> Place | None:
+        asked.append(digest)
+        return find(table, digest)
+
+    monkeypatch.setattr(_Table, "find", counted)
+    with Seeds(tmp_path / "seeds") as seeds:
+        digests = [chunk.digest for chunks in pieces.values() for _, chunk in chunks]
+        places = [seeds.find(digest) for digest in digests]
+        assert [seeds.find(hashlib.sha256(digest).digest()) for digest in digests] == [None] * len(digests)
+    assert len(asked) == len(digests)
+    # Of two disks that have a chunk, the one that was listed last is taken.
+    last = {chunk.digest: (f"{number}.raw", at) for number, chunks in pieces.items() for at, chunk in chunks}
+    assert [place and (place.path.name, place.offset) for place in places] == [last[digest] for digest in digests]
+
+
+def test_digests_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    digests = [b"\xff" * 31 + bytes([number]) for number in range(5)]
+    for number, digest in enumerate(digests[:4]):
+        disk = tmp_path / f"{number}.raw"
+        disk.touch()
+        register(tmp_path / "seeds", disk, [(number * SIZE, Chunk(digest, SIZE, 0, 1))])
+    with Seeds(tmp_path / "seeds") as seeds:
+        found = [seeds.find(digest) for digest in digests]
+    assert [place and place.offset for place in found] == [0, SIZE, 2 * SIZE, 3 * SIZE, None]
+
+
+def test_threads_share_them(tmp_path: Path) -> None:
+    chunks = make(tmp_path / "disk.raw", range(500))
+    register(tmp_path / "seeds", tmp_path / "disk.raw", chunks)
+    with Seeds(tmp_path / "seeds") as seeds, ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(seeds.get, [chunk.digest for _, chunk in chunks]))
+        assert b"".join(data or b"" for data in found) == (tmp_path / "disk.raw").read_bytes()
+        assert len(seeds._files) == 1

@@ -32,10 +32,8 @@ class LocalChunks:
     def __init__(self, remote: FillingChunks, cache: Path) -> None:
         """The directory must be there."""
         self._remote = remote
-        self._directory = cache
         self._cache = Cache(cache)
-        self._own = threading.local()
-        self._opened: list[Seeds] = []
+        self._seeds = open_seeds(cache)
         self._lock = threading.Lock()
         self.found = 0
 
@@ -48,9 +46,9 @@ class LocalChunks:
         """As RemoteChunks has it."""
         missing: list[Chunk] = []
         absent: list[memoryview] = []
-        seeds, found = self._seeds(), 0
+        found = 0
         for chunk, place in zip(chunks, places, strict=True):
-            data = seeds.get(chunk.digest) or self._cache.get(chunk.digest)
+            data = self._seeds.get(chunk.digest) or self._cache.get(chunk.digest)
             if data is not None and len(data) == len(place):
                 place[:] = data
                 found += len(data)
@@ -61,18 +59,8 @@ class LocalChunks:
             self.found += found
         self._remote.fill(missing, absent)
 
-    def _seeds(self) -> Seeds:
-        """Those of this thread."""
-        seeds: Seeds | None = getattr(self._own, "seeds", None)
-        if seeds is None:
-            seeds = self._own.seeds = open_seeds(self._directory)
-            with self._lock:
-                self._opened.append(seeds)
-        return seeds
-
     def close(self) -> None:
-        for seeds in self._opened:
-            seeds.close()
+        self._seeds.close()
 
     def __enter__(self) -> Self:
         return self
