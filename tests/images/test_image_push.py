@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import urllib.request
@@ -18,6 +19,7 @@ from backports import zstd
 
 from images.servers.faulty import Asked, FaultyServer, answer
 from images.servers.registry import DockerRegistry
+from images.servers.serving import INGOT, wait_for
 from ingot.images.chunk import CHUNK_SIZE
 from ingot.images.container_disk import open_container_disk
 from ingot.images.content import Content, FileContent, read
@@ -276,3 +278,20 @@ def test_a_fault_of_the_disk_leaves_nothing(
         push_disk(registry, content, reference, PLAIN)
     with pytest.raises(ImageFault):
         registry.resolve(reference)
+
+
+def test_a_push_that_is_told_to_end_leaves_no_upload(
+    docker_registry: DockerRegistry, repository: Callable[[], Reference], tmp_path: Path
+) -> None:
+    reference = repository()
+    (tmp_path / "disk.raw").write_bytes(os.urandom(64 << 20))
+    uploads = docker_registry.storage / "docker/registry/v2/repositories" / reference.repository / "_uploads"
+    push = subprocess.Popen([INGOT, "image", "push", tmp_path / "disk.raw", str(reference)])
+    try:
+        wait_for(lambda: any(path.stat().st_size for path in uploads.glob("*/data")))
+        push.terminate()
+        assert push.wait(20) == 128 + signal.SIGTERM
+    finally:
+        push.kill()
+        push.wait()
+    assert not any(uploads.glob("*/data"))

@@ -1,5 +1,9 @@
 """`ingot image push`."""
 
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +59,7 @@ def push(
         try:
             with progress(f"{disk.name}, looking for zeros") as tell:
                 image = lay_out(content, str(disk), tell)
-            with progress(disk.name) as tell:
+            with _terminable(), progress(disk.name) as tell:
                 pushed = push_file(registry, image, target, options, tell)
         finally:
             content.close()
@@ -63,6 +67,16 @@ def push(
         show(_document(pushed, target), output)
     else:
         click.echo(_summary(pushed, target))
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the block by an exception, so that no half of an upload is left with the registry."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parse(labels: tuple[str, ...]) -> dict[str, str]:

@@ -158,16 +158,12 @@ class Pool:
     def connect(self, line: Line, admit: Admit) -> None:
         """Connects where that has not happened. `admit` is told whether the peer is this machine or on its link before
         a word is said to it. Raises what `admit` raises, OSError, ssl.SSLError and http.client.HTTPException."""
-        try:
-            if line.connection.sock is None:
-                line.connection.admit = admit
-                line.connection.connect()
-                line.socket.pace(self._settings)
-            else:
-                admit(line.connection.near)
-        except BaseException:
-            line.close()
-            raise
+        if line.connection.sock is None:
+            line.connection.admit = admit
+            line.connection.connect()
+            line.socket.pace(self._settings)
+        else:
+            admit(line.connection.near)
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:

@@ -85,28 +85,29 @@ class Transport:
         try:
             return self._ask(line, request, target)
         except (OSError, http.client.HTTPException) as error:
-            line.close()
             # A server may close a connection at the very moment at which we use it again. It may have heard a request
             # all the same, which matters where the request adds something.
             closed = line.used and isinstance(error, ConnectionError | http.client.HTTPException)
             if not closed or request.method == "PATCH":
                 raise lost(request.subject, error) from None
-        line = self._pool.take(origin, fresh=True)
         try:
-            return self._ask(line, request, target)
+            return self._ask(self._pool.take(origin, fresh=True), request, target)
         except (OSError, http.client.HTTPException) as error:
-            line.close()
             raise lost(request.subject, error) from None
 
     def _ask(self, line: Line, request: Request, target: str) -> Response:
-        self._pool.connect(line, partial(self._admit, request, line.origin))
-        socket = line.socket
         headers = {"Accept-Encoding": "identity", "User-Agent": _AGENT, **request.headers, **line.headers}
         if request.authorization:
             headers["Authorization"] = request.authorization
-        line.connection.request(request.method, line.prefix + target, request.body, headers)
-        socket.expect(request.patience or self.settings.patience)
-        answer = line.connection.getresponse()
+        try:
+            self._pool.connect(line, partial(self._admit, request, line.origin))
+            socket = line.socket
+            line.connection.request(request.method, line.prefix + target, request.body, headers)
+            socket.expect(request.patience or self.settings.patience)
+            answer = line.connection.getresponse()
+        except BaseException:
+            line.close()
+            raise
         socket.flow()
         return Response(request.subject, request.url, answer, line, socket, self._pool.give)
 
