@@ -14,6 +14,7 @@ import pytest
 from images.servers.faulty import FaultyServer, RangeHandler
 from images.servers.serving import INGOT, Serving
 from ingot.images.content import FileContent, read
+from ingot.images.lazy.budget import CREDIT
 from ingot.images.push import PushOptions, push_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
@@ -23,11 +24,11 @@ _MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """8 MiB, the first two and the last one of them noise."""
+    """16 MiB, the first eight and the last one of them noise."""
     path = tmp_path_factory.mktemp("disk") / "disk.raw"
     with path.open("wb") as file:
-        file.write(os.urandom(2 * _MIB))
-        file.seek(7 * _MIB)
+        file.write(os.urandom(8 * _MIB))
+        file.seek(15 * _MIB)
         file.write(os.urandom(_MIB))
     return path
 
@@ -58,13 +59,14 @@ class TestRegistries:
         options = ("--export", f"disk=docker://{pushed}", "--cache", str(tmp_path / "cache"))
         with Serving(tmp_path, *options, "--control", str(tmp_path / "control")) as server:
             with server.content("disk") as content:
-                assert content.size == 8 * _MIB
-                assert read(content, 7 * _MIB, 4096) == disk.read_bytes()[7 * _MIB :][:4096]
-            assert 0 < _standing(server)["fetched"] < 2 * _MIB
+                assert content.size == 16 * _MIB
+                assert read(content, 15 * _MIB, 4096) == disk.read_bytes()[15 * _MIB :][:4096]
+            # What was asked for, and what is guessed at a start.
+            assert 0 < _standing(server)["fetched"] < CREDIT + _MIB
             subprocess.run(["nbdcopy", server.uri("disk"), tmp_path / "copy"], check=True, timeout=60)
             assert (tmp_path / "copy").read_bytes() == disk.read_bytes()
-            assert (tmp_path / "copy").stat().st_blocks * 512 < 4 * _MIB
-            assert 3 * _MIB <= _standing(server)["fetched"] < 4 * _MIB
+            assert (tmp_path / "copy").stat().st_blocks * 512 < 10 * _MIB
+            assert 9 * _MIB <= _standing(server)["fetched"] < 10 * _MIB
         # What was fetched stays in the cache for the next one.
         with Serving(tmp_path, *options, "--control", str(tmp_path / "control")) as server:
             with server.content("disk") as content:
@@ -122,4 +124,19 @@ class TestUrls:
         options = ("--export", "disk=http://user:sesame@127.0.0.1:1/disk", "--cache", str(tmp_path / "cache"))
         with pytest.raises(RuntimeError, match="no credentials may be in a URL") as raised, Serving(tmp_path, *options):
             pass
+        assert "sesame" not in str(raised.value)
+
+    def test_a_file_without_a_version_is_refused_and_its_query_not_repeated(self, disk: Path, tmp_path: Path) -> None:
+        """Its ranges might be of two versions."""
+        with FaultyServer(RangeHandler(disk.read_bytes(), etag="")) as web:
+            options = ("--export", f"disk={web.url}/disk?key=sesame", "--cache", str(tmp_path / "cache"))
+            with pytest.raises(RuntimeError, match="neither an ETag") as raised, Serving(tmp_path, *options):
+                pass
+        assert "sesame" not in str(raised.value)
+
+    def test_the_query_of_a_bad_image_is_not_repeated(self, tmp_path: Path) -> None:
+        with FaultyServer(RangeHandler(b"QFI\xfb" + bytes(1 << 16))) as web:
+            options = ("--export", f"disk={web.url}/disk?key=sesame", "--cache", str(tmp_path / "cache"))
+            with pytest.raises(RuntimeError, match="disk: ") as raised, Serving(tmp_path, *options):
+                pass
         assert "sesame" not in str(raised.value)

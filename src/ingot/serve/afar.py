@@ -1,6 +1,7 @@
 """Exports that come over a network: images in registries, files behind URLs."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from ingot.images.cache import Cache
     from ingot.images.registry.client import Registry
     from ingot.images.registry.settings import Settings
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +48,21 @@ class Afar:
         self._lock = threading.Lock()
         self._made: tuple[Registry, Cache] | None = None
 
-    def image(self, reference: str, plain: bool) -> ContentExport:
-        """An image in a registry. Raises ImageFault."""
+    def image(self, reference: str, plain: bool, progress: Progress) -> ContentExport:
+        """An image in a registry; one that was not made for it is fetched whole first. Raises ImageFault."""
         from ingot.images.lazy.open import LazyOptions, open_lazy
         from ingot.images.reference import Reference
 
         registry, cache = self._client()
         options = LazyOptions(hydrate=self._options.hydrate, rate=self._options.rate, decode=not plain)
-        disk = open_lazy(registry, Reference.parse(reference), cache, options)
+        disk = open_lazy(registry, Reference.parse(reference), cache, options, progress=progress)
         return ContentExport(disk, slow=True, fetched=lambda: disk.chunks.figures.moved)
 
     def file(self, url: str, plain: bool) -> ContentExport:
         """A file behind a URL. Raises ImageFault and OSError."""
         from ingot.images.blob import BlobContent
         from ingot.images.disk import open_disk
+        from ingot.images.registry.address import public
         from ingot.images.url import open_url
         from ingot.serve.kept import KeptContent
 
@@ -66,7 +70,7 @@ class Afar:
             raise ImageFault(url.partition("//")[0], "Credentials", "no credentials may be in a URL that is served")
         registry, cache = self._client()
         kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, self._options.limit)
-        content = open_disk(kept, "raw" if plain else None, subject=url)
+        content = open_disk(kept, "raw" if plain else None, subject=public(url))
         return ContentExport(content, slow=True, fetched=lambda: kept.fetched)
 
     def _client(self) -> "tuple[Registry, Cache]":

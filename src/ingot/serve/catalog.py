@@ -26,12 +26,20 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Listed:
-    """An entry with what is open of it, by the name of the file in a folder, or by the empty name."""
+    """An entry with what is open of it, by the name of the file in a folder, or by the empty name. `progress`: bytes
+    done and in all, where it is being opened and that takes long."""
 
     entry: Entry
     folder: Folder | None
     slots: dict[str, _Slot] = field(default_factory=dict)
     gone: bool = False
+    progress: tuple[int, int] | None = None
+
+    def advance(self, done: int, whole: int) -> None:
+        """Takes note of that. Raises ImageFault when it is opened for nobody any more."""
+        if self.gone:
+            raise ImageFault(repr(self.entry.name), "Removed", "it was removed while it was opened")
+        self.progress = (done, whole)
 
 
 class Lease:
@@ -44,6 +52,11 @@ class Lease:
         self.export = export
         self.entry = listed.entry
         self.name = f"{listed.entry.name}/{file}".strip("/") if file else listed.entry.name
+
+    @property
+    def gone(self) -> bool:
+        """Whether the entry was removed."""
+        return self._listed.gone
 
     def release(self) -> None:
         """Must be called once."""
@@ -71,7 +84,7 @@ class Catalog:
                 raise ImageFault(entry.source, "ReadOnly", "a directory is served read-only; name a file in it")
             folder = Folder(Path(source.place))
         elif not entry.name:
-            raise ImageFault(entry.source, "BadName", "only a directory is served without a name")
+            raise ImageFault(str(source), "BadName", "only a directory is served without a name")
         with self._lock:
             self._listed[entry.name] = _Listed(entry, folder)
 
@@ -88,6 +101,11 @@ class Catalog:
         """Whether the entry of that name is a directory. Raises KeyError."""
         with self._lock:
             return self._listed[name].folder is not None
+
+    def preparing(self) -> dict[str, tuple[int, int]]:
+        """What is being opened and takes long: bytes done and in all."""
+        with self._lock:
+            return {name: listed.progress for name, listed in self._listed.items() if listed.progress is not None}
 
     def names(self) -> list[str]:
         """What can be asked for, as far as that is listed."""
@@ -132,12 +150,14 @@ class Catalog:
     def _open(self, listed: _Listed, file: str) -> Export:
         try:
             if listed.folder is None:
-                return self._opener.open(listed.entry)
+                return self._opener.open(listed.entry, listed.advance)
             descriptor = listed.folder.open(file)
             return self._opener.show(descriptor, f"{listed.entry.source}/{file}", listed.entry)
         except (OSError, ImageFault) as error:
             _log.error("export %r cannot be opened: %s", listed.entry.name, error)
             raise
+        finally:
+            listed.progress = None
 
     def _release(self, listed: _Listed, file: str) -> None:
         with self._lock:

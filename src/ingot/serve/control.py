@@ -13,7 +13,8 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.source import Source
 from ingot.serve.entry import Entry
 from ingot.serve.listening import unix
-from ingot.serve.supervisor import Standing, Supervisor
+from ingot.serve.register import PREPARING, Standing
+from ingot.serve.supervisor import Supervisor
 
 _MOST_LINE = 1 << 20
 _MOST_ASKED = 1 << 16
@@ -67,12 +68,15 @@ async def _answer(supervisor: Supervisor, question: dict[str, Any]) -> dict[str,
 
 def _told(standing: Standing) -> dict[str, Any]:
     totals = standing.totals.exports.values()
+    done, whole = max((total.preparing for total in totals), default=(0, 0))
     return {
         "name": standing.entry.name,
         "source": str(Source.parse(standing.entry.source)),
         "writable": standing.entry.writable,
         "plain": standing.entry.plain,
         "size": standing.size,
+        "state": standing.state,
+        "progress": {"done": done, "whole": whole} if standing.state == PREPARING else None,
         "connections": sum(total.present for total in totals),
         "read": sum(total.tally.read for total in totals),
         "written": sum(total.tally.written for total in totals),

@@ -8,7 +8,7 @@ from ingot.images.content import FileContent
 from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.source import Kind, Source
-from ingot.serve.afar import Afar
+from ingot.serve.afar import Afar, Progress
 from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport, Export, FileExport
 
@@ -21,14 +21,15 @@ class Opener:
     def __init__(self, afar: Afar) -> None:
         self._afar = afar
 
-    def open(self, entry: Entry) -> Export:
-        """Raises ImageFault and OSError. It must not be a directory."""
+    def open(self, entry: Entry, progress: Progress) -> Export:
+        """It must not be a directory. `progress` is told bytes done and in all where much has to be fetched first.
+        Raises ImageFault and OSError."""
         source = Source.parse(entry.source)
         match source.kind:
             case Kind.FILE:
                 return self._file(Path(source.place), entry)
             case Kind.REGISTRY:
-                return self._afar.image(source.place, entry.plain)
+                return self._afar.image(source.place, entry.plain, progress)
             case Kind.HTTP:
                 return self._afar.file(source.place, entry.plain)
             case _:

@@ -11,7 +11,7 @@ from ingot.images.nbd import wire
 from ingot.serve import commands
 from ingot.serve.pool import Pool
 from ingot.serve.replies import PIECE, SMALL, Broken, Replies, StructuredReplies
-from ingot.serve.session import Agreed, Session
+from ingot.serve.session import Agreed, Hangup, Session
 from ingot.serve.tally import Tally
 from ingot.serve.transport import Transport
 
@@ -54,7 +54,10 @@ class ParallelSession(Session):
 
     def run(self) -> None:
         sender = threading.Thread(target=self._send_all, daemon=True)
-        sender.start()
+        try:
+            sender.start()
+        except RuntimeError as error:
+            raise Hangup(f"nobody can send its replies: {error}") from error
         try:
             super().run()
         finally:

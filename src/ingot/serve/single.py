@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingot.images.content import Content
-from ingot.serve.afar import Afar, AfarOptions
+from ingot.serve.afar import Afar, AfarOptions, Progress
 from ingot.serve.catalog import Catalog
 from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport, Export
@@ -27,7 +27,7 @@ class _One(Opener):
         super().__init__(Afar(AfarOptions(cache="", limit=0)))
         self._content = content
 
-    def open(self, entry: Entry) -> Export:
+    def open(self, entry: Entry, progress: Progress) -> Export:
         return ContentExport(_Borrowed(self._content), slow=True)
 
 

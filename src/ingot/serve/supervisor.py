@@ -1,10 +1,9 @@
 """The process that listens: it keeps as many workers as it should, and knows the exports."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ingot.images.fault import ImageFault
@@ -13,12 +12,12 @@ from ingot.serve.entry import Entry
 from ingot.serve.link import Link, WorkerLost
 from ingot.serve.listening import Listener
 from ingot.serve.reception import Reception
+from ingot.serve.register import Register, Standing
 from ingot.serve.security import Security
 from ingot.serve.totals import Totals
 
 _log = logging.getLogger(__name__)
 
-MOST_EXPORTS = 1000
 # A worker that ends again and again is started after pauses from the first to the second, in seconds.
 _PAUSES = (0.1, 5.0)
 
@@ -39,21 +38,6 @@ class Terms:
         return {"afar": self.afar.record(), "security": security, "level": level}
 
 
-@dataclass(slots=True)
-class _Known:
-    entry: Entry
-    size: int | None = None
-
-
-@dataclass(slots=True)
-class Standing:
-    """What is told of an export. `size` is None for a directory, and for what could not be opened yet."""
-
-    entry: Entry
-    size: int | None
-    totals: Totals = field(default_factory=Totals)
-
-
 class Supervisor:
     """Runs in one event loop, and does no work of clients itself."""
 
@@ -61,11 +45,9 @@ class Supervisor:
         self._terms = terms
         self._links: list[Link] = []
         self._reception = Reception(listeners, self._links, terms.connections)
-        self._known: dict[str, _Known] = {}
+        self._register = Register(self._links, terms.grace)
         # What workers did that have ended.
         self._past = Totals()
-        # Exports and workers change one after the other, so that every worker knows every export.
-        self._changing = asyncio.Lock()
         self._started = asyncio.Event()
         self._ending = False
 
@@ -85,61 +67,30 @@ class Supervisor:
             await self._end(keepers)
 
     async def _begin(self, entries: Sequence[Entry], stop: asyncio.Event) -> bool:
-        """Adds the first entries; False when it is to stop before they are there. Raises ImageFault."""
-
-        async def add_all() -> None:
-            for entry in entries:
-                await self.add(entry)
-
-        adding, stopping = asyncio.create_task(add_all()), asyncio.create_task(stop.wait())
+        """Serves the first entries; False when it is to stop before that. Raises ImageFault and WorkerLost."""
+        beginning = asyncio.create_task(self._register.begin(entries))
+        stopping = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait((adding, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if adding.done():
-                adding.result()
-            return adding.done()
+            await asyncio.wait((beginning, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if beginning.done():
+                beginning.result()
+            return beginning.done()
         finally:
-            adding.cancel()
+            beginning.cancel()
             stopping.cancel()
 
     async def add(self, entry: Entry) -> None:
         """Serves one more. Raises ImageFault."""
-        entry.check()
         await self._started.wait()
-        async with self._changing:
-            if entry.name in self._known:
-                raise ImageFault(repr(entry.name), "Exists", "there is an export of this name already; remove it first")
-            if len(self._known) == MOST_EXPORTS:
-                raise ImageFault(repr(entry.name), "TooMany", f"there are {MOST_EXPORTS} exports, and may be no more")
-            message = {"do": "add", "entry": entry.record(), "keep": False}
-            size = None
-            try:
-                # One after the other: what the first one fetches the others find in the cache.
-                for link in list(self._links):
-                    size = (await link.ask(message, None))["size"]
-            except (ImageFault, WorkerLost) as error:
-                await self._everywhere({"do": "remove", "name": entry.name, "seconds": 0})
-                if isinstance(error, ImageFault):
-                    raise
-                raise ImageFault(repr(entry.name), "WorkerLost", f"{error}; try again", retry=True) from error
-            self._known[entry.name] = _Known(entry, size)
+        await self._register.add(entry)
 
     async def remove(self, name: str) -> None:
         """Serves it no more; its clients are sent away. Raises ImageFault when there is none of that name."""
-        async with self._changing:
-            if name not in self._known:
-                raise ImageFault(repr(name), "NotFound", "there is no export of this name")
-            del self._known[name]
-            await self._everywhere({"do": "remove", "name": name, "seconds": self._terms.grace})
+        await self._register.remove(name)
 
     async def standing(self) -> list[Standing]:
         """All exports, in the order in which they came."""
-        totals = await self.totals()
-        found = []
-        for known in list(self._known.values()):
-            mine = Totals()
-            mine.exports = {name: total for name, total in totals.exports.items() if self._owner(name) is known}
-            found.append(Standing(known.entry, known.size, mine))
-        return found
+        return self._register.standing(await self.totals())
 
     async def totals(self) -> Totals:
         """What all workers did, those that have ended included."""
@@ -154,26 +105,14 @@ class Supervisor:
         """The numbers of the processes that serve."""
         return [link.number for link in self._links]
 
-    def _owner(self, name: str) -> _Known | None:
-        """Which entry an export belongs to: it is itself one, or a file in a directory."""
-        return self._known.get(name) or self._known.get(name.rpartition("/")[0])
-
-    async def _everywhere(self, message: dict[str, Any]) -> None:
-        for link in list(self._links):
-            with contextlib.suppress(ImageFault, WorkerLost):
-                await link.ask(message, self._terms.grace + 5)
-
     async def _start(self) -> Link:
-        """A new worker, which knows all exports. Raises WorkerLost."""
+        """A new worker, which knows all exports. Raises ImageFault and WorkerLost."""
         link = await Link.start(self._terms.record())
-        async with self._changing:
-            try:
-                for known in self._known.values():
-                    await link.ask({"do": "add", "entry": known.entry.record(), "keep": True})
-            except (ImageFault, WorkerLost):
-                await link.kill()
-                raise
-            self._links.append(link)
+        try:
+            await self._register.introduce(link)
+        except (ImageFault, WorkerLost):
+            await link.kill()
+            raise
         return link
 
     async def _keep(self, link: Link | None) -> None:
@@ -203,7 +142,7 @@ class Supervisor:
         _log.error("worker %d has ended; its %d clients must connect again", link.number, link.clients)
         self._links.remove(link)
         for total in link.totals.exports.values():
-            total.present = 0
+            total.present, total.preparing = 0, (0, 0)
         self._past.merge(link.totals)
         for client, peer in link.untaken.values():
             self._reception.hand_over(client, peer)
@@ -211,6 +150,7 @@ class Supervisor:
     async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         self._ending = True
         self._reception.close()
+        await self._register.close()
         for keeper in keepers:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)

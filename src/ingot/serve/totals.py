@@ -13,12 +13,13 @@ _PAGE = 32
 @dataclass(slots=True)
 class Total:
     """`served`: connections that there ever were; `present`: those that are. `fetched`: bytes that came over a network
-    for the export."""
+    for the export. `preparing`: bytes done and in all, where it is being opened and that takes long."""
 
     tally: Tally = field(default_factory=Tally)
     present: int = 0
     served: int = 0
     fetched: int = 0
+    preparing: tuple[int, int] = (0, 0)
 
 
 class Totals:
@@ -42,6 +43,10 @@ class Totals:
         if count:
             self.exports.setdefault(name, Total()).fetched += count
 
+    def preparing(self, name: str, progress: tuple[int, int]) -> None:
+        """An export is being opened."""
+        self.exports.setdefault(name, Total()).preparing = progress
+
     def merge(self, other: "Totals") -> None:
         for name, theirs in other.exports.items():
             mine = self.exports.setdefault(name, Total())
@@ -49,6 +54,7 @@ class Totals:
             mine.present += theirs.present
             mine.served += theirs.served
             mine.fetched += theirs.fetched
+            mine.preparing = max(mine.preparing, theirs.preparing)
 
     def copy(self) -> "Totals":
         made = Totals()
@@ -64,9 +70,10 @@ class Totals:
     def read(self, page: dict[str, Any]) -> None:
         for name, record in page.items():
             tally = Tally.from_record(record["tally"])
-            self.exports[name] = Total(tally, record["present"], record["served"], record["fetched"])
+            done, whole = record["preparing"]
+            self.exports[name] = Total(tally, record["present"], record["served"], record["fetched"], (done, whole))
 
 
 def _record(total: Total) -> dict[str, Any]:
     record = {"present": total.present, "served": total.served, "fetched": total.fetched}
-    return {"tally": total.tally.record(), **record}
+    return {"tally": total.tally.record(), "preparing": total.preparing, **record}

@@ -15,9 +15,10 @@ from ingot.host.parent import end_with
 from ingot.images.fault import ImageFault
 from ingot.serve import channel
 from ingot.serve.afar import Afar, AfarOptions
-from ingot.serve.catalog import Catalog, Lease
+from ingot.serve.catalog import Catalog
 from ingot.serve.entry import Entry
 from ingot.serve.guest import Guest
+from ingot.serve.holding import Holding
 from ingot.serve.opening import Opener
 from ingot.serve.pool import Pool
 from ingot.serve.security import Contexts, Security
@@ -45,7 +46,7 @@ class Worker:
         self._pool = Pool(_WAITING)
         self._lock = threading.Lock()
         self._guests: dict[Guest, threading.Thread] = {}
-        self._leases: dict[str, Lease] = {}
+        self._holding = Holding(self._catalog)
         self._totals = Totals()
 
     def run(self) -> None:
@@ -65,9 +66,11 @@ class Worker:
                     self._tell({"taken": message["id"]})
                     self._welcome(descriptors, message["peer"])
                 case "add":
-                    threading.Thread(target=self._answer, args=(message, self._add), daemon=True).start()
+                    self._begin(message, self._add)
+                case "open":
+                    self._begin(message, self._open)
                 case "remove":
-                    threading.Thread(target=self._answer, args=(message, self._remove), daemon=True).start()
+                    self._begin(message, self._remove)
                 case "report":
                     self._report(message["id"])
                 case "end":
@@ -86,7 +89,12 @@ class Worker:
         thread = threading.Thread(target=self._host, args=(guest,), daemon=True)
         with self._lock:
             self._guests[guest] = thread
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            _log.error("%s is sent away: %s", peer, error)
+            connection.close()
+            self._forget(guest)
 
     def _host(self, guest: Guest) -> None:
         try:
@@ -94,11 +102,14 @@ class Worker:
         except Exception:
             _log.exception("%s: its connection is closed", guest.peer)
         finally:
-            with self._lock:
-                del self._guests[guest]
-                if guest.agreed is not None:
-                    self._totals.add(guest.agreed.lease.name, guest.tally)
-            self._tell({"left": 1})
+            self._forget(guest)
+
+    def _forget(self, guest: Guest) -> None:
+        with self._lock:
+            del self._guests[guest]
+            if guest.agreed is not None:
+                self._totals.add(guest.agreed.lease.name, guest.tally)
+        self._tell({"left": 1})
 
     def _expire(self) -> None:
         """Sends those away who take too long to say what they want, or are too many."""
@@ -111,41 +122,15 @@ class Worker:
                 guest.expire()
 
     def _add(self, message: dict[str, Any]) -> dict[str, Any]:
-        entry = Entry.from_record(message["entry"])
-        self._catalog.add(entry)
-        if self._catalog.is_folder(entry.name):
-            return {"size": None}
-        if message["keep"]:
-            # It was good before: this worker serves it as soon as it can be opened, and does not keep others waiting.
-            threading.Thread(target=self._pin, args=(entry.name,), daemon=True).start()
-            return {"size": None}
-        try:
-            lease = self._catalog.take(entry.name)
-        except (OSError, ImageFault):
-            self._catalog.remove(entry.name)
-            raise
-        with self._lock:
-            self._leases[entry.name] = lease
-        return {"size": lease.export.size}
+        return {"folder": self._holding.add(Entry.from_record(message["entry"]), message["pin"])}
 
-    def _pin(self, name: str) -> None:
-        """Holds an export open, so that it is there when a client comes."""
-        try:
-            lease = self._catalog.take(name)
-        except (KeyError, OSError, ImageFault) as error:
-            _log.warning("export %r is opened when a client asks for it: %s", name, error)
-            return
-        with self._lock:
-            self._leases[name] = lease
+    def _open(self, message: dict[str, Any]) -> dict[str, Any]:
+        return {"size": self._holding.open(message["name"])}
 
     def _remove(self, message: dict[str, Any]) -> dict[str, Any]:
         name = message["name"]
-        self._catalog.remove(name)
+        self._holding.remove(name)
         self._send_away([guest for guest in self._current() if _entry_of(guest) == name], True, message["seconds"])
-        with self._lock:
-            lease = self._leases.pop(name, None)
-        if lease is not None:
-            lease.release()
         return {}
 
     def _leave(self, seconds: float) -> None:
@@ -174,11 +159,17 @@ class Worker:
                 if guest.agreed is not None:
                     totals.add(guest.agreed.lease.name, guest.tally)
                     totals.present(guest.agreed.lease.name)
-            for lease in self._leases.values():
-                totals.fetched(lease.name, lease.export.fetched)
+        self._holding.report(totals)
         for page in totals.pages():
             self._tell({"id": number, "page": page})
         self._tell({"id": number})
+
+    def _begin(self, message: dict[str, Any], work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Answers in a thread of its own."""
+        try:
+            threading.Thread(target=self._answer, args=(message, work), daemon=True).start()
+        except RuntimeError as error:
+            self._tell({"id": message["id"], "error": f"worker: {error}"})
 
     def _answer(self, message: dict[str, Any], work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         answer: dict[str, Any] = {"id": message["id"]}
@@ -189,7 +180,7 @@ class Worker:
         except ImageFault as fault:
             answer["error"] = str(fault)
         except OSError as error:
-            answer["error"] = f"{error.filename or message['entry']['source']}: {error.strerror}"
+            answer["error"] = f"{error.filename or repr(message.get('name'))}: {error.strerror}"
         except Exception as error:
             _log.exception("a question of the process that listens cannot be answered")
             answer["error"] = f"worker: {error}"

@@ -25,7 +25,7 @@ def ls(control: Path, output: str) -> None:
     if output == "json":
         show(answer, output)
         return
-    columns = ["NAME", "SIZE", "MODE", "CLIENTS", "READ", "WRITTEN", "FETCHED", "ERRORS", "SOURCE"]
+    columns = ["NAME", "STATE", "SIZE", "MODE", "CLIENTS", "READ", "WRITTEN", "FETCHED", "ERRORS", "SOURCE"]
     rows = [_cells(export) for export in answer["exports"]]
     click.echo("\n".join(lines(columns, rows, terminal_width())))
 
@@ -37,4 +37,14 @@ def _cells(export: dict[str, Any]) -> list[str]:
     size = "" if export["size"] is None else in_bytes(export["size"])
     figures = [in_bytes(export[what]) for what in ("read", "written", "fetched")]
     name, clients, errors = export["name"] or "(directory)", str(export["connections"]), str(export["errors"])
-    return [name, size, mode, clients, *figures, errors, export["source"]]
+    return [name, _state(export), size, mode, clients, *figures, errors, export["source"]]
+
+
+def _state(export: dict[str, Any]) -> str:
+    """With how far it is, where much has to be fetched before it can be read."""
+    from ingot.cli.image.progress import in_bytes
+
+    progress = export["progress"]
+    if not progress or not progress["done"]:
+        return str(export["state"])
+    return f"{export['state']}, {in_bytes(progress['done'])} of {in_bytes(progress['whole'])}"

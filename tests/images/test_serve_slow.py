@@ -1,0 +1,133 @@
+"""`ingot serve` of what takes long to open: it holds up no other export, is told, and can be removed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from images.servers.faulty import FaultyServer, RangeHandler
+from images.servers.limited import limited
+from images.servers.serving import INGOT, Serving, wait_for
+from ingot.images.content import read
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
+
+_SIZE = 4 << 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.raw"
+    path.write_bytes(os.urandom(_SIZE))
+    return path
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """The web server answers once it is set."""
+    made = threading.Event()
+    yield made
+    made.set()
+
+
+@pytest.fixture
+def web(disk: Path, gate: threading.Event) -> Iterator[FaultyServer]:
+    def before(_asked: Any, _client: Any) -> bool:
+        gate.wait(60)
+        return False
+
+    with FaultyServer(RangeHandler(disk.read_bytes(), before=before)) as server:
+        yield server
+        gate.set()
+
+
+def _ingot(server: Serving, *words: str) -> str:
+    command = [INGOT, "serve", *words, "--control", str(server.control)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+def _told(server: Serving) -> dict[str, dict[str, Any]]:
+    exports = json.loads(_ingot(server, "ls", "--output", "json"))["exports"]
+    return {export["name"]: export for export in exports}
+
+
+def _options(tmp_path: Path, *exports: str) -> tuple[str, ...]:
+    named = (word for export in exports for word in ("--export", export))
+    return (*named, "--cache", str(tmp_path / "cache"), "--control", str(tmp_path / "control"))
+
+
+def test_an_add_that_waits_holds_up_nobody_and_can_be_taken_back(disk: Path, web: FaultyServer, tmp_path: Path) -> None:
+    with Serving(tmp_path, *_options(tmp_path, f"disk={disk}")) as server:
+        command = [INGOT, "serve", "add", f"slow={web.url}/disk", "--control", str(server.control)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as adding:
+            wait_for(lambda: "slow" in _told(server))
+            assert _told(server)["slow"]["state"] == "preparing"
+            _ingot(server, "add", f"other={disk}")
+            _ingot(server, "rm", "other")
+            server.kill_worker()
+            with server.content("disk") as content:
+                assert read(content, 0, _SIZE) == disk.read_bytes()
+            _ingot(server, "add", f"other={disk}")
+            assert adding.wait(30) == 1
+            assert adding.stderr is not None
+            assert "has ended; try again" in adding.stderr.read()
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as adding:
+            wait_for(lambda: "slow" in _told(server))
+            _ingot(server, "rm", "slow")
+            assert adding.wait(30) == 1
+            assert adding.stderr is not None
+            assert "removed before it could be served" in adding.stderr.read()
+        assert sorted(_told(server)) == ["disk", "other"]
+
+
+def test_what_takes_long_at_the_start_is_served_when_it_is_ready(
+    disk: Path, web: FaultyServer, gate: threading.Event, tmp_path: Path
+) -> None:
+    options = _options(tmp_path, f"slow={web.url}/disk", f"disk={disk}")
+    with Serving(tmp_path, *options, "--plain", "slow") as server:
+        with server.content("disk") as content:
+            assert read(content, 0, _SIZE) == disk.read_bytes()
+        assert {name: told["state"] for name, told in _told(server).items()} == {"slow": "preparing", "disk": "ready"}
+        gate.set()
+        wait_for(lambda: _told(server)["slow"]["state"] == "ready")
+        assert _told(server)["slow"]["size"] == _SIZE
+        with server.content("slow") as content:
+            assert read(content, 0, _SIZE) == disk.read_bytes()
+
+
+@pytest.fixture
+def foreign(registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> Reference:
+    """A disk in a gzip layer, as other tools make it."""
+    with tarfile.open(tmp_path / "layer.tar", "w") as archive:
+        archive.add(disk, "disk/disk.raw")
+    layer = gzip.compress((tmp_path / "layer.tar").read_bytes(), 1)
+    reference = repository()
+    config = registry.push_blob(reference, [b"{}"], media_type=OCI_CONFIG)
+    pushed = registry.push_blob(reference, [layer], media_type="application/vnd.oci.image.layer.v1.tar+gzip")
+    registry.push_manifest(reference, encode(Manifest(config=config, layers=[pushed])), OCI_MANIFEST)
+    return reference
+
+
+def test_how_much_of_a_foreign_image_is_here_is_told(foreign: Reference, disk: Path, tmp_path: Path) -> None:
+    with limited(int(foreign.registry.rpartition(":")[2]), rate=_SIZE / 6) as proxy:
+        source = f"docker://{proxy.host}/{foreign.repository}:{foreign.tag}"
+        with Serving(tmp_path, *_options(tmp_path, f"foreign={source}", f"disk={disk}")) as server:
+            with server.content("disk") as content:
+                assert read(content, 0, _SIZE) == disk.read_bytes()
+            told = _told(server)["foreign"]
+            assert told["state"] == "preparing"
+            assert 0 < told["progress"]["done"] < told["progress"]["whole"]
+            assert "preparing, " in _ingot(server, "ls")
+            wait_for(lambda: _told(server)["foreign"]["state"] == "ready", 30)
+            with server.content("foreign") as content:
+                assert read(content, 0, _SIZE) == disk.read_bytes()
