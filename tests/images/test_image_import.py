@@ -106,6 +106,51 @@ def test_a_file_in_the_web_that_changes_makes_nothing(tmp_path: Path, disk: Path
     _only(tmp_path)
 
 
+def test_a_file_in_the_web_without_a_version_is_read_at_once(tmp_path: Path) -> None:
+    """Ranges of it might be of two versions, and nobody could tell."""
+    content = os.urandom(9 << 20)
+    web = RangeHandler(content, etag="")
+
+    def change(asked: Asked, client: socket.socket) -> bool:
+        web.data = content if asked.number < 2 else os.urandom(len(content))
+        return False
+
+    web.before = change
+    with FaultyServer(web) as server:
+        imported = _import(f"{server.url}/disk.img", tmp_path / "disk")
+    assert len(server.asked) == 2
+    assert imported.identity == ""
+    assert (tmp_path / "disk").read_bytes() == content
+
+
+def test_a_server_that_forgets_the_version_makes_nothing(tmp_path: Path, disk: Path) -> None:
+    web = RangeHandler(disk.read_bytes())
+
+    def forget(asked: Asked, client: socket.socket) -> bool:
+        if known := asked.number < 3:
+            return not known
+        first, last = asked.range or (0, SIZE - 1)
+        answer(client, 206, web.data[first : last + 1], content_range=f"bytes {first}-{last}/{SIZE}")
+        return True
+
+    web.before = forget
+    with FaultyServer(web) as server, pytest.raises(ImageFault, match="ETag any more") as caught:
+        _import(f"{server.url}/disk.img", tmp_path / "disk")
+    assert caught.value.reason == "Changed"
+    _only(tmp_path)
+
+
+def test_secrets_of_an_address_are_not_told(tmp_path: Path, disk: Path) -> None:
+    with FaultyServer(RangeHandler(b"QFI\xfb" + bytes(1 << 20))) as server:
+        with pytest.raises(ImageFault) as caught:
+            _import(f"{server.url}/bad.qcow2?key=SECRET", tmp_path / "disk")
+        assert "SECRET" not in str(caught.value)
+    with FaultyServer(RangeHandler(disk.read_bytes())) as server:
+        found = [_import(f"{server.url}/disk?key={key}", tmp_path / key).identity for key in ("SECRET", "other")]
+    assert not any("SECRET" in identity for identity in found)
+    assert found[0] != found[1]
+
+
 def test_a_server_that_goes_away_leaves_something_to_go_on_with(tmp_path: Path) -> None:
     content = os.urandom(24 << 20)
     away = True

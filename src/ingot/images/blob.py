@@ -175,4 +175,5 @@ def truncated(blob: Blob, position: int) -> ImageFault:
 
 
 def no_ranges(blob: Blob) -> ImageFault:
-    return ImageFault(blob.subject, "NoRanges", "its server does not serve ranges, so it is read from the start only")
+    why = "its server has no ranges, or neither an ETag nor a date to see that they are of one version"
+    return ImageFault(blob.subject, "NoRanges", f"{why}, so it is read from the start only")

@@ -19,7 +19,8 @@ CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(\d{1,19}|\*)")
 
 class HttpBlob:
     """`fixed`: its address holds its digest, so that it cannot change. Else `validator` is the ETag or date that it
-    must still have, "" where the server gives none. `ranged`: None where that is not known yet."""
+    must still have, "" where the server gives none: ranges of it could be of two versions, so it is read once, from
+    its start only. `ranged`: None where that is not known yet."""
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class HttpBlob:
         self.settings = settings
         self.validator = validator
         self.repeatable = fixed or bool(validator)
-        self._ranged = ranged
+        self._ranged = ranged if self.repeatable else False
 
     @property
     def subject(self) -> str:
@@ -141,7 +142,10 @@ class HttpBlob:
 
     def _check_same(self, response: Response) -> None:
         header = "ETag" if self.validator.startswith('"') else "Last-Modified"
-        if self.validator and response.headers.get(header, self.validator) != self.validator:
+        found = response.headers.get(header)
+        if self.validator and found is None:
+            raise ImageFault(self._subject, "Changed", f"its server does not say its {header} any more: start again")
+        if self.validator and found != self.validator:
             raise ImageFault(self._subject, "Changed", "it was replaced while it was read: start again")
 
     def _check_range(self, response: Response, start: int, end: int) -> None:

@@ -88,7 +88,7 @@ class HttpStream:
             raise ImageFault(
                 self._blob.subject,
                 "NoRanges",
-                "the connection was lost, and its server has neither ranges nor a way to see whether it is unchanged",
+                "the connection was lost, and its server gives neither an ETag nor a date to see that it is unchanged",
                 retry=True,
             )
         self._response = response = self._blob.open_whole()

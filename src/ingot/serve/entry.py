@@ -26,11 +26,12 @@ class Entry:
         if self.name and (not _NAME.fullmatch(self.name) or len(self.name.encode()) > _LONGEST_NAME):
             why = f"is no name of an export: up to {_LONGEST_NAME} bytes, printable, and no `/` in front"
             raise ImageFault(repr(self.name), "BadName", why)
-        kind = Source.parse(self.source).kind
+        source = Source.parse(self.source)
+        kind = source.kind
         if kind not in (Kind.FILE, Kind.HTTP, Kind.REGISTRY):
-            raise ImageFault(self.source, "BadSource", "a file, a directory, a URL or a registry reference is served")
+            raise ImageFault(str(source), "BadSource", "a file, a directory, a URL or a registry reference is served")
         if self.writable and kind is not Kind.FILE:
-            raise ImageFault(self.source, "ReadOnly", "only files and block devices of this machine can be writable")
+            raise ImageFault(str(source), "ReadOnly", "only files and block devices of this machine can be writable")
 
     def record(self) -> dict[str, Any]:
         """For `from_record` of another process."""

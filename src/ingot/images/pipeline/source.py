@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ingot.images.fault import ImageFault
+from ingot.images.registry.address import public
 
 FORMS = (
     "a registry reference (docker://HOST/REPOSITORY:TAG), http(s)://…, nbd://…, nbd+unix://…, a file, or - for stdin"
@@ -68,10 +69,14 @@ class Source:
         return cls(kind, text)
 
     def __str__(self) -> str:
-        """Without credentials."""
-        if self.kind is Kind.STDIN:
-            return "standard input"
-        if "@" not in self.place or self.kind not in (Kind.HTTP, Kind.NBD):
-            return self.place
-        parts = urlsplit(self.place)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        """Without credentials: also a query may hold one, unless it names the socket of NBD."""
+        match self.kind:
+            case Kind.STDIN:
+                return "standard input"
+            case Kind.HTTP:
+                return public(self.place)
+            case Kind.NBD:
+                user, at, _ = urlsplit(self.place).netloc.rpartition("@")
+                return self.place.replace(user + at, "", 1)
+            case _:
+                return self.place
