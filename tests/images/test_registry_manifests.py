@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
 from images.servers.documents import Documents
 from images.servers.faulty import Asked, FaultyServer, answer
-from images.servers.registry import DockerRegistry
 from images.test_registry_client import push
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
@@ -31,7 +29,6 @@ from ingot.images.registry.manifest import (
     encode,
 )
 from ingot.images.registry.platform import parse_platform
-from ingot.images.registry.settings import Settings
 
 EMPTY = Descriptor(media_type=OCI_CONFIG, digest=Digest.of(b"{}"), size=2)
 IMAGE = encode(Manifest(config=EMPTY, layers=[]))
@@ -183,39 +180,6 @@ def test_a_large_manifest_without_a_length(registry: Registry) -> None:
     assert caught.value.reason == "TooLarge"
 
 
-def test_the_mirror_is_asked_first_and_the_registry_when_it_fails(
-    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference], settings: Settings
-) -> None:
-    reference = repository()
-    data = b"0123456789" * 1000
-    digest, layer = push(registry, reference, data)
-    documents = Documents()
-    with FaultyServer(documents) as mirror:
-        mirrors = {docker_registry.host: [f"{mirror.host}/cached"]}
-        with Registry(replace(settings, mirrors=mirrors)) as client:
-            assert client.resolve(reference).digest == digest
-            assert any(f"/v2/cached/{reference.repository}/manifests" in asked.path for asked in mirror.asked)
-            assert client.blob(reference, layer).read(5, 10) == data[5:15]
-            assert client.read(reference, layer, len(data)) == data
-            documents.manifest(f"cached/{reference.repository}", "v1", image("mirrored"))
-            assert client.resolve(reference).manifest.annotations == {"label": "mirrored"}
-
-
-def test_a_mirror_with_other_content_is_left(
-    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference], settings: Settings
-) -> None:
-    reference = repository()
-    digest, layer = push(registry, reference, b"0123456789")
-    documents = Documents({f"/v2/{reference.repository}/blobs/{layer.digest}": (200, b"9876543210", {})})
-    with FaultyServer(documents) as mirror:
-        documents.manifest(reference.repository, str(digest), image("another"))
-        with Registry(replace(settings, mirrors={docker_registry.host: [mirror.host]})) as client:
-            assert client.resolve(reference.at(digest)).digest == digest
-            assert client.read(reference, layer, 10) == b"0123456789"
-            assert client.referrers(reference, digest) == []
-        assert len(mirror.asked) >= 3
-
-
 def test_a_manifest_that_breaks_off_is_asked_for_again(registry: Registry) -> None:
     def handler(asked: Asked, client: socket.socket) -> None:
         if "manifests" in asked.path and sum("manifests" in each.path for each in breaking.asked) < 3:
@@ -226,23 +190,6 @@ def test_a_manifest_that_breaks_off_is_asked_for_again(registry: Registry) -> No
 
     with FaultyServer(handler) as breaking:
         assert registry.resolve(Reference.parse(f"{breaking.host}/a/b")).digest == Digest.of(IMAGE)
-
-
-def test_a_mirror_that_breaks_within_a_stream_is_left(
-    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference], settings: Settings
-) -> None:
-    reference = repository()
-    data = b"0123456789" * 10_000
-    _, layer = push(registry, reference, data)
-    documents = Documents()
-    path = f"/v2/{reference.repository}/blobs/{layer.digest}"
-    with FaultyServer(documents) as mirror:
-        documents.answers[path] = (200, data[:500], {"content_length": str(len(data)), "connection": "close"})
-        with Registry(
-            replace(settings, tries=1, patience=0.5, mirrors={docker_registry.host: [mirror.host]})
-        ) as client:
-            assert client.read(reference, layer, len(data)) == data
-            assert any(asked.path == path for asked in mirror.asked)
 
 
 def test_platforms_that_are_none() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingot.images.fault import ImageFault
 from ingot.images.registry.address import Origin, check_redirect, netloc, public, split
 from ingot.images.registry.proxy import proxy_for
-from ingot.images.registry.retry import Backoff, Busy
+from ingot.images.registry.retry import Absent, Backoff, Busy
 from ingot.images.registry.settings import Settings
 from ingot.images.registry.transport import Request, Transport
 
@@ -102,6 +102,27 @@ def test_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         backoff.wait(Busy("x", "busy", 7.0))
     with pytest.raises(ImageFault):
         Backoff(settings).wait(ImageFault("x", "WrongDigest", "wrong"))
+
+
+def test_a_server_that_never_answered_is_tried_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingot.images.registry.retry.time.sleep", lambda seconds: None)
+    absent = Absent(ImageFault("x", "Unreachable", "nothing listens there", retry=True))
+    backoff = Backoff(Settings())
+    backoff.wait(absent)
+    with pytest.raises(Absent) as caught:
+        backoff.wait(absent)
+    assert caught.value.retry
+
+
+def test_long_waits_are_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr("ingot.images.registry.retry.time.sleep", lambda seconds: None)
+    lost = ImageFault("x", "ConnectionLost", "lost", retry=True)
+    backoff = Backoff(Settings())
+    for _ in range(3):
+        backoff.wait(lost)
+    assert caplog.messages == []
+    backoff.wait(Busy("x", "its server answers 503", 5.0))
+    assert caplog.messages == ["x: its server answers 503; tried again in 5.0 s"]
 
 
 def test_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Registries: images are found, read, pushed and deleted by their references."""
 
-import contextlib
 import copy
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -121,9 +120,11 @@ class Registry:
         subject = f"{reference.name}@{digest}"
         *mirrors, own = self._places(reference)
         for mirror in mirrors:
-            with contextlib.suppress(ImageFault):
+            try:
                 if found := referrers.referrers(mirror, digest, artifact_type, subject):
                     return found
+            except ImageFault as fault:
+                mirror.endpoint.left(fault)
         return referrers.referrers(own, digest, artifact_type, subject)
 
     def push_blob(
@@ -209,17 +210,20 @@ class Registry:
         """What the first place that has it says; the fault of the registry itself, where none has."""
         *mirrors, own = self._places(reference)
         for mirror in mirrors:
-            with contextlib.suppress(ImageFault):
+            try:
                 return work(mirror)
+            except ImageFault as fault:
+                mirror.endpoint.left(fault)
         return work(own)
 
     def _places(self, reference: Reference) -> list[Repository]:
+        """The mirrors that answer, as far as that is known, and the registry itself at last."""
         mirrors = [mirror.partition("/") for mirror in self._mirrors.get(reference.registry, ())]
         places = [
             Repository(self._endpoint(host), f"{prefix}/{reference.repository}" if prefix else reference.repository)
             for host, _, prefix in mirrors
         ]
-        return [*places, self._own(reference)]
+        return [*(place for place in places if not place.endpoint.resting), self._own(reference)]
 
     def _own(self, reference: Reference) -> Repository:
         return Repository(self._endpoint(reference.registry), reference.repository)

@@ -1,6 +1,8 @@
 """A registry's door: its address, found out once, and requests through it."""
 
+import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import urljoin
@@ -14,9 +16,15 @@ from ingot.images.registry.response import Response
 from ingot.images.registry.retry import Backoff, persist
 from ingot.images.registry.transport import Request, Transport
 
+log = logging.getLogger(__name__)
+
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
 # What a server without TLS makes of our first words.
 _NO_TLS = frozenset(("BadTls", "ConnectionLost", "TooSlow"))
+# Faults of a server that trying again does not mend.
+_OF_SERVER = frozenset(("Unreachable", "BadCertificate"))
+# How long a mirror that does not answer is not asked again.
+_REST_SECONDS = 60.0
 
 
 class Endpoint:
@@ -27,7 +35,20 @@ class Endpoint:
         self.registry = registry
         self._auth = auth
         self._base = ""
+        self._rests_until = 0.0
         self._lock = threading.Lock()
+
+    @property
+    def resting(self) -> bool:
+        """Whether it did not answer lately. Whoever has another place to ask asks there."""
+        return time.monotonic() < self._rests_until
+
+    def left(self, fault: ImageFault) -> None:
+        """Another place is asked because of that fault. One that tells of the server, and not of what was asked for,
+        lets it rest for a while."""
+        if fault.retry or fault.reason in _OF_SERVER:
+            log.warning("%s is left for %.0f s: %s", self.registry, _REST_SECONDS, fault.message)
+            self._rests_until = time.monotonic() + _REST_SECONDS
 
     def send(
         self,

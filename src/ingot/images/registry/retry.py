@@ -1,5 +1,6 @@
 """Trying again: how often, and how long to wait between."""
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -8,7 +9,12 @@ from typing import TypeVar
 from ingot.images.fault import ImageFault
 from ingot.images.registry.settings import Settings
 
+log = logging.getLogger(__name__)
+
 _T = TypeVar("_T")
+# A wait that a person who looks on should know of.
+_LONG_SECONDS = 1.0
+_ABSENT_TRIES = 2
 
 
 class Busy(ImageFault):
@@ -17,6 +23,13 @@ class Busy(ImageFault):
     def __init__(self, subject: str, message: str, after: float) -> None:
         super().__init__(subject, "Busy", message, retry=True)
         self.after = after
+
+
+class Absent(ImageFault):
+    """A server that has never answered. It is probably not there at all, so one more try is enough."""
+
+    def __init__(self, fault: ImageFault) -> None:
+        super().__init__(fault.subject, fault.reason, fault.message, retry=True)
 
 
 def persist(settings: Settings, work: Callable[[], _T]) -> _T:
@@ -45,9 +58,14 @@ class Backoff:
         the server wants to be left alone for longer than we wait."""
         self._tries += 1
         asked = fault.after if isinstance(fault, Busy) else 0.0
-        if not fault.retry or self._tries >= self._settings.tries or asked > self._settings.longest_wait:
+        most = min(self._settings.tries, _ABSENT_TRIES) if isinstance(fault, Absent) else self._settings.tries
+        if not fault.retry or self._tries >= most or asked > self._settings.longest_wait:
             raise fault
         usual = self._settings.backoff * 2 ** (self._tries - 1)
         # Clients that failed together must not come back together.
         spread = usual * random.uniform(0.5, 1.0)  # noqa: S311
-        time.sleep(min(max(asked, spread), self._settings.longest_wait))
+        wait = min(max(asked, spread), self._settings.longest_wait)
+        # A server that was too slow has kept us waiting for long already.
+        if wait >= _LONG_SECONDS or fault.reason == "TooSlow":
+            log.warning("%s; tried again in %.1f s", fault, wait)
+        time.sleep(wait)

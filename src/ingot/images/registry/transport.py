@@ -13,7 +13,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.registry.address import Origin, check_redirect, loopback, netloc, public, sent_home, split
 from ingot.images.registry.pool import Line, Pool
 from ingot.images.registry.response import Response, lost
-from ingot.images.registry.retry import Busy, persist
+from ingot.images.registry.retry import Absent, Busy, persist
 from ingot.images.registry.settings import Settings
 
 _MOST_REDIRECTS = 8
@@ -49,6 +49,7 @@ class Transport:
         self._pool = Pool(settings)
         # Servers that are on this machine or its link, however they are called.
         self._near: set[Origin] = set()
+        self._met: set[Origin] = set()
 
     def request(self, request: Request) -> Response:
         """The answer, which may be a refusal. Lost connections and busy servers (429, 5xx) are tried again, so this is
@@ -89,11 +90,11 @@ class Transport:
             # all the same, which matters where the request adds something.
             closed = line.used and isinstance(error, ConnectionError | http.client.HTTPException)
             if not closed or request.method == "PATCH":
-                raise lost(request.subject, error) from None
+                raise self._lost(request.subject, origin, error) from None
         try:
             return self._ask(self._pool.take(origin, fresh=True), request, target)
         except (OSError, http.client.HTTPException) as error:
-            raise lost(request.subject, error) from None
+            raise self._lost(request.subject, origin, error) from None
 
     def _ask(self, line: Line, request: Request, target: str) -> Response:
         headers = {"Accept-Encoding": "identity", "User-Agent": _AGENT, **request.headers, **line.headers}
@@ -109,7 +110,13 @@ class Transport:
             line.close()
             raise
         socket.flow()
+        self._met.add(line.origin)
         return Response(request.subject, request.url, answer, line, socket, self._pool.give)
+
+    def _lost(self, subject: str, origin: Origin, error: Exception) -> ImageFault:
+        fault = lost(subject, error)
+        silent = fault.reason in ("Unreachable", "TooSlow") and fault.retry
+        return Absent(fault) if silent and origin not in self._met else fault
 
     def _admit(self, request: Request, origin: Origin, near: bool) -> None:
         """Raises ImageFault where a server elsewhere has sent us to this machine, by whatever name."""
