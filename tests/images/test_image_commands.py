@@ -117,7 +117,9 @@ def test_inspect_and_verify_an_image_without_chunks(
     moved = done("diff", reference, newer)
     assert (moved["changed"], moved["compressed"]) == (None, done("inspect", newer)["layers"][0]["size"])
     assert "because one of the two has no chunks" in run("diff", reference, newer).stdout
-    assert "compare the disks with" in run("verify", reference, disk).output
+    assert f"{qcow2} is {reference}" in run("verify", reference, qcow2).stdout
+    subprocess.run(["qemu-io", "-f", "qcow2", "-c", "write -P 7 1M 512", qcow2], check=True, capture_output=True)
+    assert f"differs from the disk of {reference} at byte {1 << 20}" in run("verify", reference, qcow2).output
 
 
 def test_verify_reads_every_chunk(pushed: Reference) -> None:

@@ -17,15 +17,25 @@ _UNIT = 4 << 20
 def first_difference(local: Content, disk: ContainerDisk, progress: Progress) -> int | None:
     """The first byte in which a local disk differs from that of an image; None where they are the same.
 
-    A disk that Ingot pushed is compared by digests, and nothing is fetched but its table; others are read. Raises
-    ImageFault.
+    A disk that Ingot pushed is compared by digests, and nothing is fetched but its table; others are read, and a layer
+    without a table as a whole. Raises ImageFault.
     """
     if disk.pieces is None:
-        message = "its layer can only be read from the front: pull it, and compare the disks with `qemu-img compare`"
-        raise ImageFault(disk.blob.subject, "NoChunks", message)
+        return _beside_stream(local, disk, progress)
     if same_file(Qcow2Image(local, Layout(local.size, nonzero(local))), disk.pieces, progress):
         return None
     return _search(local, open_disk(disk.content(), subject=disk.blob.subject), progress)
+
+
+def _beside_stream(local: Content, disk: ContainerDisk, progress: Progress) -> int | None:
+    # Codecs and decoders take time to load.
+    from ingot.images.pipeline.comparing import difference_of_stream
+
+    try:
+        with disk.stream() as stream:
+            return difference_of_stream(local, stream, progress)
+    except OSError as error:
+        raise ImageFault(disk.blob.subject, "NoRoom", f"it cannot be put aside on its way: {error.strerror}") from None
 
 
 def _search(local: Content, other: Content, progress: Progress) -> int | None:

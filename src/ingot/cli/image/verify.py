@@ -24,7 +24,7 @@ def verify(reference: str, file: Path | None, platform: "Platform | None", acces
     """Check that an image, or a disk of this machine, is what the image's digest says.
 
     Without FILE all of the image is read, and every blob and every chunk compared with its digest. With FILE, a raw or
-    qcow2 disk, that is compared with the image's disk, by digests where it has chunks.
+    qcow2 disk, that is compared with the image's disk: by digests where it has chunks, else by reading all of it.
     """
     from ingot.images.reference import Reference
 

@@ -10,14 +10,11 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import SAVE_SECONDS, SYNC_SECONDS
 from ingot.images.pipeline.journal import Journal, State
-from ingot.images.pipeline.material import PACKED
-from ingot.images.pipeline.sink import ForeignSink, Qcow2Sink, RawSink, Sink
+from ingot.images.pipeline.sink import Sink, open_sink
 from ingot.images.pipeline.target import Target
 from ingot.images.pipeline.writer import Writer
 from ingot.images.sniff import HEAD, sniff
 from ingot.images.stream import Stream
-
-_RAW = ("raw", "iso")
 
 
 class _Checkpoint(msgspec.Struct, frozen=True, array_like=True):
@@ -68,7 +65,8 @@ class Pourer:
     def _pour(
         self, stream: Stream, writer: Writer, saving: "_Saving", bounds: Bounds, progress: Callable[[int, int], None]
     ) -> int:
-        sink = self._sink(stream.subject, writer, bounds)
+        begun = self._resumed.sink if self._resumed else b""
+        sink = open_sink(self._format, stream.subject, writer.put, bounds, self._spool, begun)
         try:
             if self._resumed is not None:
                 self._clear(sink)
@@ -94,16 +92,6 @@ class Pourer:
         except OSError as error:
             message = f"the import cannot go on where it was ({error.strerror}): begin again"
             raise ImageFault(str(self._spool), "BadCheckpoint", message, retry=True) from None
-
-    def _sink(self, subject: str, writer: Writer, bounds: Bounds) -> Sink:
-        state = self._resumed.sink if self._resumed else b""
-        if self._format in _RAW:
-            return RawSink(subject, writer.put, bounds, state)
-        if self._format == "qcow2":
-            return Qcow2Sink(subject, writer.put, bounds, self._spool, state)
-        if self._format in PACKED:
-            raise ImageFault(subject, "BadFormat", f"its disk is {self._format} once more: unpack it before")
-        return ForeignSink(subject, writer.put, bounds, self._spool, self._format)
 
 
 class _Saving:

@@ -11,12 +11,14 @@ from ingot.images.fault import ImageFault
 from ingot.images.own_file import create_own
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import copy
+from ingot.images.pipeline.material import PACKED
 from ingot.images.pipeline.target import FileTarget
 from ingot.images.pipeline.writer import Writer
 from ingot.images.qcow2.arrivals import ENDLESS
 from ingot.images.qcow2.stream import Qcow2Stream
 
 Write = Callable[[int, memoryview], None]
+_RAW = ("raw", "iso")
 
 
 class Sink(Protocol):
@@ -158,3 +160,15 @@ class ForeignSink:
         self._file.close()
         os.close(self._descriptor)
         self._path.unlink(missing_ok=True)
+
+
+def open_sink(format: str, subject: str, write: Write, bounds: Bounds, spool: Path, state: bytes = b"") -> Sink:
+    """The sink for an image of a format, as `sniff` has it; from where `state` was taken on. Raises ImageFault for one
+    that cannot be decoded or a state that does not fit, and OSError of the spool."""
+    if format in _RAW:
+        return RawSink(subject, write, bounds, state)
+    if format == "qcow2":
+        return Qcow2Sink(subject, write, bounds, spool, state)
+    if format in PACKED:
+        raise ImageFault(subject, "BadFormat", f"its disk is {format} once more: unpack it before")
+    return ForeignSink(subject, write, bounds, spool, format)
