@@ -225,12 +225,12 @@ def test_only_a_whole_and_right_blob_gets_an_index(tmp_path: Path) -> None:
     wrong = Digest.of(b"")
     with FileBlob(tmp_path / "blob") as blob:
         with IndexBuilder(tmp_path / "index", wrong, len(packed)) as builder:
-            with open_stream(blob, digest=wrong, index=builder) as stream, pytest.raises(ImageFault):
+            with open_stream(blob, digest=wrong, layer=True, index=builder) as stream, pytest.raises(ImageFault):
                 list(stream)
             assert not builder.made
         with (
             IndexBuilder(tmp_path / "index", Digest.of(packed), len(packed)) as builder,
-            open_stream(blob, index=builder) as stream,
+            open_stream(blob, layer=True, index=builder) as stream,
         ):
             next(stream)
         assert not builder.made
