@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -266,6 +267,22 @@ def test_a_server_without_free_descriptors_lives_on(tmp_path: Path, data: bytes)
         wait_for(lambda: _answers(server))
         assert "Traceback" not in server.log
         assert "has ended" not in server.log
+
+
+def test_those_who_connect_to_the_metrics_and_say_nothing_harm_nobody(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "disk").write_bytes(data)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    options = ("--export", f"disk={tmp_path / 'disk'}", "--metrics", f"127.0.0.1:{port}")
+    with Serving(tmp_path, *options, files=80) as server:
+        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(120)]
+        with server.content("disk") as content:
+            assert read(content, 0, _SIZE) == data
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            assert b'ingot_serve_read_bytes_total{export="disk"}' in answer.read()
+        for client in idle:
+            client.close()
+        assert server.log == ""
 
 
 def test_nothing_went_wrong_in_the_server(serving: Serving) -> None:

@@ -1,48 +1,38 @@
 """Figures of a server for Prometheus, summed over its processes."""
 
 import asyncio
-import contextlib
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from ingot.serve.supervisor import Supervisor
 from ingot.serve.tally import KINDS, Tally
 from ingot.serve.totals import Totals
 
-_SECONDS = 10.0
+# For whoever does not say what he reads.
+_encode, KIND = choose_encoder("")
 
 
-@contextlib.contextmanager
-def measured(supervisor: Supervisor, host: str, port: int) -> Iterator[int]:
-    """Serves /metrics there; the port. Raises OSError."""
+async def figures(supervisor: Supervisor) -> bytes:
+    """All of them, as KIND has it."""
     registry = CollectorRegistry()
-    registry.register(_Figures(supervisor, asyncio.get_running_loop()))
-    server, thread = start_http_server(port, host, registry)
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    registry.register(_Figures(await supervisor.totals(), len(supervisor.workers)))
+    return await asyncio.to_thread(_encode, registry)
 
 
 class _Figures(Collector):
-    """Collected in a thread of the web server; asked for in the loop of the supervisor."""
+    """Those of one moment."""
 
-    def __init__(self, supervisor: Supervisor, loop: asyncio.AbstractEventLoop) -> None:
-        self._supervisor = supervisor
-        self._loop = loop
-
-    def describe(self) -> list[GaugeMetricFamily]:
-        return []
+    def __init__(self, totals: Totals, workers: int) -> None:
+        self._totals = totals
+        self._workers = workers
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:
-        totals = asyncio.run_coroutine_threadsafe(self._supervisor.totals(), self._loop).result(_SECONDS)
-        yield GaugeMetricFamily("ingot_serve_workers", "Processes that serve", len(self._supervisor.workers))
-        yield from _families(totals)
+        yield GaugeMetricFamily("ingot_serve_workers", "Processes that serve", self._workers)
+        yield from _families(self._totals)
 
 
 def _families(totals: Totals) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from ingot.serve.control import controlled
+from ingot.serve.descriptors import as_many_as_allowed
 from ingot.serve.entry import Entry
 from ingot.serve.listening import Listener
 from ingot.serve.supervisor import Supervisor, Terms
@@ -23,6 +25,7 @@ async def serve(
 ) -> None:
     """Serves until SIGTERM or SIGINT, then finishes what it was asked for. `ready` is called when clients are
     answered, with the port of the metrics. Raises ImageFault, WorkerLost, and OSError when a socket cannot be had."""
+    as_many_as_allowed()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -36,9 +39,10 @@ async def serve(
             terms.security.context()
         port = None
         if metrics is not None:
-            from ingot.serve.metrics import measured
+            from ingot.serve.metrics import KIND, figures
+            from ingot.serve.page import shown
 
-            port = stack.enter_context(measured(supervisor, *metrics))
+            port = await stack.enter_async_context(shown(partial(figures, supervisor), KIND, *metrics))
         if control is not None:
             await stack.enter_async_context(controlled(supervisor, control))
         await supervisor.run(entries, stop, lambda: ready(port))

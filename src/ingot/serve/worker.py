@@ -2,7 +2,6 @@
 
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
@@ -16,6 +15,7 @@ from ingot.images.fault import ImageFault
 from ingot.serve import channel
 from ingot.serve.afar import Afar, AfarOptions
 from ingot.serve.catalog import Catalog
+from ingot.serve.descriptors import as_many_as_allowed
 from ingot.serve.entry import Entry
 from ingot.serve.guest import Guest
 from ingot.serve.holding import Holding
@@ -207,8 +207,7 @@ def main() -> None:
     end_with(settings["parent"])
     # The one that listens decides when we end; Ctrl-C on a terminal reaches us, too.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    as_many_as_allowed()
     logging.basicConfig(level=settings["level"], format="%(levelname)s %(message)s")
     Worker(end, settings).run()
     # Threads that are in the middle of something must not keep us.
