@@ -67,6 +67,34 @@ def test_an_update_fetches_what_is_new(
         assert (tmp_path / "two").read_bytes() == disk.read_bytes()
 
 
+def test_a_disk_that_was_imported_as_qcow2_gives_its_chunks(
+    tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]
+) -> None:
+    (first, _), (second, disk) = versions
+    _import(first, tmp_path / "one.qcow2", cache, format="qcow2", size=2 * SIZE)
+    assert _import(second, tmp_path / "two", cache).fetched < 2 * CHANGED
+    assert (tmp_path / "two").read_bytes() == disk.read_bytes()
+
+
+def test_a_disk_on_a_device_gives_its_chunks(tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]) -> None:
+    if os.geteuid() != 0 or shutil.which("losetup") is None:
+        pytest.skip("loop devices need root, and losetup of mount")
+    (first, _), (second, disk) = versions
+    with (tmp_path / "backing").open("wb") as file:
+        file.truncate(SIZE)
+    made = subprocess.run(["losetup", "-f", "--show", file.name], check=True, capture_output=True, text=True)
+    device = Path(made.stdout.strip())
+    try:
+        _import(first, device, cache, state=tmp_path / "state")
+        assert _import(second, tmp_path / "two", cache).fetched < 2 * CHANGED
+        assert (tmp_path / "two").read_bytes() == disk.read_bytes()
+        # Its own chunks are gone when it is written anew.
+        _import(second, device, cache, state=tmp_path / "state", replace=True)
+        assert device.read_bytes() == disk.read_bytes()
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
 def test_the_file_that_is_replaced_gives_its_chunks(
     tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]
 ) -> None:

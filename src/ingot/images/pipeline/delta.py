@@ -3,12 +3,14 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
 from ingot.images.cache import Cache
 from ingot.images.chunk import Chunk
 from ingot.images.content import Content
+from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.seeds import Seeds, register
 from ingot.images.zstd_chunked.layer import FillingChunks
@@ -83,13 +85,29 @@ def places(disk: Content, pieces: Pieces) -> Iterator[tuple[int, Chunk]]:
             index += 1
 
 
-class Listing:
-    """Lists a disk as a source of chunks for later imports. What is to be listed is found in a thread, while the disk
-    is made; one that cannot be listed is none the worse. A context manager."""
+def stored(disk: Content, found: Iterable[tuple[int, Chunk]]) -> Iterator[tuple[int, Chunk]]:
+    """Where in the file that a disk is decoded from its chunks are, which are at these ascending places of the disk, as
+    far as they are there in one piece."""
+    extents = disk.extents(0, disk.size)
+    extent = next(extents, None)
+    for place, chunk in found:
+        while extent is not None and extent.end <= place:
+            extent = next(extents, None)
+        if extent is None:
+            return
+        if extent.data and extent.start <= place and place + chunk.size <= extent.end:
+            yield extent.stored + place - extent.start, chunk
 
-    def __init__(self, cache: Path, disk: Path, chunks: Callable[[], Iterable[tuple[int, Chunk]]]) -> None:
+
+class Listing:
+    """Lists a disk, in a file of a `format` or a raw one on a device, as a source of chunks for later imports. What is
+    to be listed is found in a thread, while the disk is made; one that cannot be listed is none the worse. A context
+    manager."""
+
+    def __init__(self, cache: Path, disk: Path, format: str, chunks: Callable[[], Iterable[tuple[int, Chunk]]]) -> None:
         self._directory = cache / _SEEDS
         self._disk = disk.absolute()
+        self._format = format
         self._chunks = chunks
         self._found: list[tuple[int, Chunk]] = []
         self._thread = threading.Thread(target=self._find, name="list", daemon=True)
@@ -105,9 +123,16 @@ class Listing:
         """Call it when the disk is there."""
         self._thread.join()
         try:
-            register(self._directory, self._disk, self._found)
-        except OSError as error:
+            register(self._directory, self._disk, self._stored())
+        except (OSError, ImageFault) as error:
             log.warning("%s is not listed as a source of chunks: %s", self._disk, error)
+
+    def _stored(self) -> list[tuple[int, Chunk]]:
+        """Where in the file the chunks are; on a raw disk, where they were found."""
+        if self._format == "raw":
+            return self._found
+        with closing(open_disk(self._disk, self._format)) as disk:
+            return list(stored(disk, self._found))
 
     def __enter__(self) -> Self:
         return self

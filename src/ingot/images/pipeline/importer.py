@@ -49,12 +49,12 @@ def import_image(source: Source, target: Path, options: ImportOptions, progress:
 
 
 def _listing(material: Material, part: Part, options: ImportOptions) -> "AbstractContextManager[Listing | None]":
-    """What makes the disk known as one that later imports can have chunks from: a raw one in a file."""
-    if material.chunks is None or options.cache is None or not isinstance(part, FilePart) or options.format != "raw":
+    """What makes the disk known as one that later imports can have chunks from."""
+    if material.chunks is None or options.cache is None:
         return nullcontext()
     from ingot.images.pipeline.delta import Listing
 
-    return Listing(options.cache, Path(part.name), material.chunks)
+    return Listing(options.cache, Path(part.name), options.format, material.chunks)
 
 
 def _open_part(target: Path, options: ImportOptions) -> Part:
