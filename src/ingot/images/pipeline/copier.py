@@ -148,10 +148,11 @@ class Copier:
         return State(plan=self._plan.digest, done=done, clusters=self._target.state(), moved=self.moved)
 
 
-def copy(content: Content, write: Callable[[int, memoryview], None]) -> None:
-    """Gives all data of it to `write`, in the order of the storage. Raises ImageFault and what `write` raises."""
+def copy(content: Content, subject: str, write: Callable[[int, memoryview], None]) -> None:
+    """Gives all data of it to `write`, in the order of the storage; `subject` names it in errors. Raises ImageFault and
+    what `write` raises."""
     buffer = memoryview(bytearray(UNIT))
-    for unit in Plan(content).units:
+    for unit in Plan(content, subject).units:
         for piece in unit:
             content.readinto(piece.start, buffer[: piece.length])
             write(piece.start, buffer[: piece.length])

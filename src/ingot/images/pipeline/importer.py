@@ -106,7 +106,7 @@ class _Import:
         """Raises ImageFault for a disk that is too large, or whose tables are wrong."""
         if material.content is not None:
             bounds.check(material.content.size)
-        self._plan = Plan(material.content) if material.content is not None else None
+        self._plan = Plan(material.content, material.subject) if material.content is not None else None
         self._material = material
         self._part = part
         self._options = options

@@ -146,7 +146,7 @@ class ForeignSink:
         os.ftruncate(self._descriptor, self.spooled)
         with closing(open_disk(self._path, self._format, subject=self._subject, limit=self._bounds.most)) as content:
             self._bounds.check(content.size)
-            copy(content, self._write)
+            copy(content, self._subject, self._write)
             return content.size
 
     def state(self) -> None:
