@@ -10,8 +10,8 @@ class Budget:
     """Keeps all that is moved within 1 + `share` times what was touched, or within `credit` more than it where that is
     more, whatever is read.
 
-    A guess is spent when it is made and comes back when its chunk is touched, so good guesses cost nothing. All are in
-    bytes as they are moved. One thread at a time.
+    A guess is spent when it is made and comes back when its chunk is touched, so good guesses cost nothing. What was
+    touched counts by its weight, guesses by their cost, which is no less. One thread at a time.
     """
 
     def __init__(self, credit: int = CREDIT, share: float = SHARE) -> None:
@@ -25,20 +25,20 @@ class Budget:
         """How many bytes more may be guessed now."""
         return max(self._credit, int(self._share * self.touched)) - self.guessed
 
-    def spend(self, weight: int) -> bool:
-        """Takes a guess of this weight; whether there was enough for it."""
-        if weight > self.left:
+    def spend(self, cost: int) -> bool:
+        """Takes a guess of this cost; whether there was enough for it."""
+        if cost > self.left:
             return False
-        self.guessed += weight
+        self.guessed += cost
         return True
 
-    def charge(self, weight: int) -> None:
+    def charge(self, cost: int) -> None:
         """Takes a guess that is made whatever is left."""
-        self.guessed += weight
+        self.guessed += cost
 
-    def give_back(self, weight: int) -> None:
+    def give_back(self, cost: int) -> None:
         """A guess was touched, or was never fetched."""
-        self.guessed -= weight
+        self.guessed -= cost
 
     def touch(self, weight: int) -> None:
         """A chunk was asked for, for the first time."""

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from ingot.images.cache import Cache
 from ingot.images.chunk import Chunk, Chunks
 from ingot.images.lazy.budget import Budget
-from ingot.images.lazy.flights import PATIENCE_SECONDS, Flights, Lane
+from ingot.images.lazy.flight import Lane
+from ingot.images.lazy.flights import PATIENCE_SECONDS, Flights
 from ingot.images.lazy.foresight import Foresight
+from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.memory import MEMORY, Memory
 from ingot.images.lazy.table import ChunkTable
+
+# Chunks of a trace that are looked up at once, while readers go on.
+_LOOK_UP = 512
 
 
 @dataclass(slots=True)
@@ -37,7 +42,8 @@ class Figures:
 
 
 class LazyChunks:
-    """The chunks of one file: from memory, the cache, or `remote`, each fetched once and kept in the cache.
+    """The chunks of one file: from memory, the cache, disks on this machine, or `remote`, each fetched once and kept in
+    the cache.
 
     What is read is fetched first and answered as soon as it is there. What will probably be read next is fetched
     meanwhile, in such bounds that little more is moved than is read. Any number of threads may read.
@@ -48,6 +54,7 @@ class LazyChunks:
         remote: Chunks,
         table: ChunkTable,
         cache: Cache | None = None,
+        disks: LocalDisks | None = None,
         *,
         budget: Budget | None = None,
         memory: int = MEMORY,
@@ -58,10 +65,13 @@ class LazyChunks:
         # Numbers of chunks in the order in which they were first read: a trace.
         self.order = array("I")
         self._cache = cache
+        self._disks = disks
+        # A trace of more than is kept would push out its own beginning.
+        self._most_followed = memory if cache is None else cache.limit
         self._memory = Memory(memory)
         self._flights = Flights(remote, table, self._memory, self._arrived, self._failed, patience)
         self._lock = threading.Lock()
-        self._foresight = Foresight(table, budget or Budget(), self._cached)
+        self._foresight = Foresight(table, budget or Budget(), self._here)
 
     def fetch(self, chunks: Sequence[Chunk]) -> Iterator[bytes | memoryview]:
         numbers = [self.table.number(chunk) for chunk in chunks]
@@ -82,33 +92,49 @@ class LazyChunks:
 
     def follow(self, numbers: Sequence[int]) -> None:
         """Fetches these chunks in their order, before they are asked for: a trace."""
-        with self._lock:
-            expected = [number for number in numbers if self._foresight.expect(number)]
-        self._offer(expected, Lane.TRACE)
+        left = self._most_followed
+        for first in range(0, len(numbers), _LOOK_UP):
+            absent = [number for number in numbers[first : first + _LOOK_UP] if not self._here(number)]
+            left -= sum(map(self.table.size, absent))
+            if left < 0:
+                break
+            with self._lock:
+                expected = [number for number in absent if self._foresight.expect(number)]
+            self._offer(expected, Lane.TRACE)
 
     def lacks(self, number: int) -> bool:
         """Whether a chunk is not in the cache."""
-        return not self._cached(number)
+        return self._cache is None or not self._cache.has(self.table.digest(number))
 
     @property
     def busy(self) -> bool:
         """Whether there is better to do than to hydrate."""
         return self._flights.busy(Lane.REST)
 
-    def hydrate(self, numbers: Sequence[int]) -> int:
-        """Brings chunks into the cache that nobody waits for; how many bytes were moved. Raises ImageFault."""
-        flights = self._flights.offer(numbers, Lane.REST)
+    def hydrate(self, numbers: Sequence[int]) -> tuple[int, bool]:
+        """Brings chunks into the cache that nobody waits for; how many bytes were moved, and whether the cache has
+        taken the chunks. Raises ImageFault."""
+        absent = [number for number in numbers if not self._copied(number)]
+        flights = self._flights.offer(absent, Lane.REST)
         for flight in flights:
             flight.wait()
-        for number in set(numbers) - {flight.number for flight in flights}:
-            data = self._memory.get(number)
-            if self._cache is not None and data is not None:
-                self._cache.put(self.table.digest(number), data)
-        return sum(self.table.weight(flight.number) for flight in flights)
+        moved = sum(self.table.weight(flight.number) for flight in flights)
+        # Those that somebody reads by now are put into the cache later.
+        return moved, not any(flight.lane is Lane.REST and self.lacks(flight.number) for flight in flights)
+
+    def _copied(self, number: int) -> bool:
+        """Brings a chunk into the cache that is elsewhere on this machine; whether it was."""
+        data = self._memory.get(number) or self._from_disks(number)
+        if self._cache is None or data is None:
+            return False
+        self._cache.put(self.table.digest(number), data)
+        return True
 
     def close(self) -> None:
         """Nobody may read any more."""
         self._flights.close()
+        if self._disks is not None:
+            self._disks.close()
 
     def _touch(self, numbers: list[int]) -> list[int]:
         """Takes note of what is read; what to fetch besides."""
@@ -136,11 +162,21 @@ class LazyChunks:
         if self._cache is not None and (data := self._cache.get(self.table.digest(number))) is not None:
             self.figures.from_disk += 1
             return data
+        if (data := self._from_disks(number)) is not None:
+            self.figures.from_disk += 1
+            return data
         self.figures.from_remote += 1
         return None
 
-    def _cached(self, number: int) -> bool:
-        return self._cache is not None and self._cache.has(self.table.digest(number))
+    def _from_disks(self, number: int) -> bytes | None:
+        return None if self._disks is None else self._disks.get(self.table.digest(number))
+
+    def _here(self, number: int) -> bool:
+        """Whether a chunk needs not be fetched."""
+        digest = self.table.digest(number)
+        return (self._cache is not None and self._cache.has(digest)) or (
+            self._disks is not None and self._disks.has(digest)
+        )
 
     def _arrived(self, number: int, lane: Lane, data: bytes | memoryview) -> None:
         weight = self.table.weight(number)

@@ -5,13 +5,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from enum import IntEnum
 
 from ingot.images.chunk import Chunks
 from ingot.images.fault import ImageFault
+from ingot.images.lazy.flight import Flight, Lane
 from ingot.images.lazy.memory import Memory
 from ingot.images.lazy.table import ChunkTable
+from ingot.images.zstd_chunked.remote import MOST_INFLATED
 
 log = logging.getLogger(__name__)
 
@@ -23,47 +23,16 @@ _PAUSE_SECONDS = 0.5
 _CLOSE_SECONDS = 5.0
 
 
-class Lane(IntEnum):
-    """Why a chunk is fetched; the lower go first."""
-
-    DEMAND = 0
-    GUESS = 1
-    TRACE = 2
-    REST = 3
-
-
 # How many requests of a lane may be under way, and how many bytes one may ask for. Demand comes with all it can get;
 # the others are short, so that demand soon has the line for itself.
 _REQUESTS = {Lane.DEMAND: CONNECTIONS, Lane.GUESS: 6, Lane.TRACE: 6, Lane.REST: 1}
 _BYTES = {Lane.DEMAND: 1 << 20, Lane.GUESS: 128 << 10, Lane.TRACE: 256 << 10, Lane.REST: 512 << 10}
 
 
-@dataclass(slots=True)
-class Flight:
-    """One chunk that is fetched. When `landed` is set, it has its bytes or the fault that ended it."""
-
-    number: int
-    lane: Lane
-    landed: threading.Event = field(default_factory=threading.Event)
-    data: bytes | memoryview | None = None
-    fault: ImageFault | None = None
-    # Whether it shares no request with others, since one that it was in has failed.
-    alone: bool = False
-    deadline: float = 0.0
-
-    def wait(self) -> bytes | memoryview:
-        """Its bytes. Raises ImageFault."""
-        self.landed.wait()
-        if self.data is None:
-            assert self.fault is not None
-            raise self.fault
-        return self.data
-
-
 class Flights:
     """Fetches chunks with several connections. Any number of threads may ask.
 
-    `arrived(number, lane, data)` is told of each chunk once, after those who wait for it, and `failed(number, lane)` of
+    `arrived(number, lane, data)` is told of each chunk once, after those who wait to read it; `failed(number, lane)` of
     each that was given up.
     """
 
@@ -187,12 +156,13 @@ class Flights:
         if first.alone:
             return [first]
         run = [first]
-        weight = self._table.weight(first.number)
+        weight, inflated = self._table.weight(first.number), self._table.size(first.number)
         for step in (1, -1):
             number = first.number + step
             while (flight := queue.get(number)) is not None and not flight.alone:
                 weight += self._table.weight(number)
-                if weight > _BYTES[lane]:
+                inflated += self._table.size(number)
+                if weight > _BYTES[lane] or inflated > MOST_INFLATED:
                     break
                 del queue[number]
                 run.append(flight)
@@ -227,8 +197,13 @@ class Flights:
             self._memory.put(flight.number, data)
             del self._flights[flight.number]
         flight.data = data
-        flight.landed.set()
-        self._arrived(flight.number, lane, data)
+        if flight.lane is Lane.REST:
+            # Who hydrates waits for the cache as well.
+            self._arrived(flight.number, lane, data)
+            flight.landed.set()
+        else:
+            flight.landed.set()
+            self._arrived(flight.number, lane, data)
 
     def _failed_once(self, flight: Flight, fault: ImageFault) -> None:
         """What was guessed is forgotten. What is waited for is tried again while there is hope."""

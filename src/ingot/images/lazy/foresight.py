@@ -63,12 +63,11 @@ class Foresight:
         state = self._states[number]
         if state == _TOUCHED:
             return False
-        weight = self._table.weight(number)
         if state == _GUESSED:
-            self._budget.give_back(weight)
+            self._budget.give_back(self._table.cost(number))
         else:
             self._surprised = True
-        self._budget.touch(weight)
+        self._budget.touch(self._table.weight(number))
         self._states[number] = _TOUCHED
         return True
 
@@ -76,27 +75,33 @@ class Foresight:
         """A guess was not fetched after all."""
         if self._states[number] == _GUESSED:
             self._states[number] = _ABSENT
-            self._budget.give_back(self._table.weight(number))
+            self._budget.give_back(self._table.cost(number))
 
     def expect(self, number: int) -> bool:
-        """Takes note that a chunk is going to be fetched without a guess; whether it has to be. It counts as a guess,
-        so that there are fewer others until it is read."""
-        if self._states[number] != _ABSENT or self._here(number):
+        """Takes note that a chunk which is not here is going to be fetched without a guess; whether it has to be. It
+        counts as a guess, so that there are fewer others until it is read."""
+        if self._states[number] != _ABSENT:
             return False
         self._states[number] = _GUESSED
-        self._budget.charge(self._table.weight(number))
+        self._budget.charge(self._table.cost(number))
         self._expecting = True
         return True
 
     def front(self) -> list[int]:
-        """What to fetch before anything was read."""
+        """What to fetch before anything was read. Where most of it is here, the image was read here before, and what
+        is not here nobody has wanted."""
         found: list[int] = []
-        weight = 0
-        for number in range(len(self._table)):
-            weight += self._table.weight(number)
-            if weight > _FRONT or not self._guess(number, found):
+        cost = number = 0
+        while number < len(self._table):
+            cost += self._table.cost(number)
+            if cost > _FRONT or not self._guess(number, found):
                 break
-        return found
+            number += 1
+        if 2 * len(found) >= number:
+            return found
+        for guess in found:
+            self.forget(guess)
+        return []
 
     def guesses(self, first: int, last: int) -> list[int]:
         """What to fetch now that the chunks from `first` to `last` are read, some of them for the first time.
@@ -124,10 +129,10 @@ class Foresight:
     def _read_ahead(self, stream: _Stream) -> list[int]:
         """Fills the window of a stream, which is wider each time."""
         stream.window = min(2 * stream.window, _MOST)
-        guessed = sum(self._table.weight(number) for number in range(stream.next, stream.ahead))
+        guessed = sum(self._table.cost(number) for number in range(stream.next, stream.ahead))
         found: list[int] = []
         while stream.ahead < len(self._table) and guessed < stream.window:
-            guessed += self._table.weight(stream.ahead)
+            guessed += self._table.cost(stream.ahead)
             if not self._guess(stream.ahead, found):
                 break
             stream.ahead += 1
@@ -137,7 +142,7 @@ class Foresight:
         """The likeliest chunks near to a read."""
         found: list[int] = []
         for number in sorted(self._surroundings(first, last), key=self._doubts.__getitem__):
-            cost = min(max(self._table.weight(number) / _DEAR, _CHEAP), 1.0)
+            cost = min(max(self._table.cost(number) / _DEAR, _CHEAP), 1.0)
             if 1.0 - self._doubts[number] >= _LEAST * cost and not self._guess(number, found):
                 break
         return found
@@ -155,7 +160,7 @@ class Foresight:
         """Adds a chunk where it is to be fetched; whether the budget has allowed it."""
         if self._states[number] != _ABSENT or self._here(number):
             return True
-        if not self._budget.spend(self._table.weight(number)):
+        if not self._budget.spend(self._table.cost(number)):
             return False
         self._states[number] = _GUESSED
         found.append(number)

@@ -15,7 +15,9 @@ from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.flights import PATIENCE_SECONDS
 from ingot.images.lazy.foreign import open_foreign
 from ingot.images.lazy.hydrate import Hydrator
+from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.table import ChunkTable
+from ingot.images.pipeline.delta import open_seeds
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import Platform
@@ -42,10 +44,11 @@ class LazyOptions:
 class LazyDisk:
     """A disk whose chunks come when they are read. Any number of threads may read."""
 
-    def __init__(self, disk: ContainerDisk, content: Content, chunks: LazyChunks) -> None:
+    def __init__(self, disk: ContainerDisk, content: Content, chunks: LazyChunks, cache: Cache) -> None:
         self.disk = disk
         self.chunks = chunks
         self._content = content
+        self._cache = cache
         self._hydrator: Hydrator | None = None
         self._follower: threading.Thread | None = None
 
@@ -76,7 +79,7 @@ class LazyDisk:
         else:
             self.chunks.follow(traced)
         if options.hydrate:
-            self._hydrator = Hydrator(self.chunks, options.rate)
+            self._hydrator = Hydrator(self.chunks, self._cache.limit, options.rate)
 
     def _trace(self, registry: Registry) -> list[int] | None:
         """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
@@ -121,13 +124,14 @@ def open_lazy(
         content, chunks = open_foreign(disk, cache, progress, chosen.patience)
     else:
         table = ChunkTable(disk.pieces.chunks())
-        chunks = LazyChunks(RemoteChunks(disk.blob), table, cache, patience=chosen.patience)
+        disks = LocalDisks(open_seeds(cache.directory))
+        chunks = LazyChunks(RemoteChunks(disk.blob), table, cache, disks, patience=chosen.patience)
         content = disk.content(chunks)
     try:
         shown = open_disk(content, None if chosen.decode else "raw", subject=str(reference))
     except BaseException:
         chunks.close()
         raise
-    opened = LazyDisk(disk, shown, chunks)
+    opened = LazyDisk(disk, shown, chunks, cache)
     opened.begin(registry, chosen)
     return opened

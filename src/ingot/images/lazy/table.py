@@ -8,6 +8,8 @@ from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
 
 _DIGEST = 32
+# Bytes that a chunk inflates to which are as dear as one that is moved.
+_INFLATION = 256
 
 
 class ChunkTable:
@@ -44,6 +46,15 @@ class ChunkTable:
     def weight(self, number: int) -> int:
         """How many bytes it takes to move this chunk."""
         return self._ends[number] - self._starts[number]
+
+    def size(self, number: int) -> int:
+        """How many bytes it has."""
+        return self._sizes[number]
+
+    def cost(self, number: int) -> int:
+        """What it costs to fetch this chunk, in bytes that are moved: also where next to nothing is, it takes memory
+        and time."""
+        return max(self.weight(number), self._sizes[number] // _INFLATION)
 
     def number(self, chunk: Chunk) -> int:
         """Which one this is. Raises ImageFault when it is none of them."""

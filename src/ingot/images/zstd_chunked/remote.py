@@ -14,6 +14,8 @@ from ingot.images.zstd_chunked.libzstd import BadFrame, adjacent, inflate_into, 
 
 # Memory for one request. Debian's registry works 5 ms for each, however small, as it takes 4 MiB of fresh memory.
 MOST_READ = 8 << 20
+# What a request inflates to at most: as much as the largest chunk. Zeros are 30 000 times their compressed bytes.
+MOST_INFLATED = 16 << 20
 # Chunks that are inflated in one go: 1 MiB of ours, which fits a processor's cache.
 _TOGETHER = 16
 # Bytes between two chunks that are cheaper to read than a request of its own: frames of zeros in foreign layers.
@@ -48,14 +50,16 @@ class RemoteChunks:
 
 
 def runs(chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """Parts of the list that are neighbours in the blob and together no more than MOST_READ."""
-    first = 0
-    for index in range(1, len(chunks) + 1):
-        if index < len(chunks) and _joins(chunks[index - 1], chunks[index], chunks[first].start):
-            continue
-        if index > first:
+    """Parts of the list that are neighbours in the blob and together no more than MOST_READ, nor than MOST_INFLATED."""
+    first = inflated = 0
+    for index, chunk in enumerate(chunks):
+        joins = index > first and _joins(chunks[index - 1], chunk, chunks[first].start)
+        if index > first and not (joins and inflated + chunk.size <= MOST_INFLATED):
             yield chunks[first:index]
-        first = index
+            first, inflated = index, 0
+        inflated += chunk.size
+    if chunks:
+        yield chunks[first:]
 
 
 def _joins(before: Chunk, chunk: Chunk, start: int) -> bool:

@@ -1,0 +1,54 @@
+"""Chunks of an image that are in disks on this machine, such as the one that was imported from it."""
+
+import hashlib
+import os
+import threading
+
+from ingot.images.seeds import Place, Seeds
+
+
+class LocalDisks:
+    """Chunks from `seeds`, which are closed with it. Any number of threads may ask.
+
+    No disk is kept open: whoever deletes one gets its room back.
+    """
+
+    def __init__(self, seeds: Seeds) -> None:
+        self._seeds = seeds
+        self._lock = threading.Lock()
+
+    def has(self, digest: bytes) -> bool:
+        """Whether a disk should have this chunk."""
+        return self._find(digest) is not None
+
+    def get(self, digest: bytes) -> bytes | None:
+        """The bytes of this digest, verified, or None."""
+        place = self._find(digest)
+        if place is None:
+            return None
+        data = _read(place)
+        return data if hashlib.sha256(data).digest() == digest else None
+
+    def _find(self, digest: bytes) -> Place | None:
+        with self._lock:
+            return self._seeds.find(digest)
+
+    def close(self) -> None:
+        """Nobody may ask any more."""
+        with self._lock:
+            self._seeds.close()
+
+
+def _read(place: Place) -> bytes:
+    """What is there; nothing where the disk is gone."""
+    try:
+        # Something else may have its name by now, and must not hold us up.
+        descriptor = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        return os.pread(descriptor, place.size, place.offset)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
