@@ -3,21 +3,23 @@
 Nothing is written to this machine: the disk is read once to find its zeros, and again while it is compressed and sent.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
 from ingot.images.content import Content
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
+from ingot.images.pushed_layers import PushedLayer, PushedLayers
 from ingot.images.qcow2.layout import Layout
 from ingot.images.qcow2.writer import Qcow2Image, nonzero
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Descriptor, Manifest, Platform, encode
 from ingot.images.registry.platform import own_platform
-from ingot.images.repush import same_layer
+from ingot.images.repush import candidates, same_layer
 from ingot.images.tagging import tag_image
 from ingot.images.zstd_chunked.writer import EPOCH, LEVEL, LayerWriter
 
@@ -30,12 +32,15 @@ Progress = Callable[[int, int], None]
 class PushOptions:
     """`platform`: what the disk is for, that of this machine where None. `index`: the tag becomes an index with this
     image and those for other platforms that are there. `level`: how hard zstd tries, 1 to 19; where one is given, a
-    layer that is there already is replaced, for it may have another."""
+    layer that is there already is replaced, for it may have another. `mount_from`: repositories of the same registry
+    that may have the layer. `cache`: the directory that keeps note of layers that were pushed; none without it."""
 
     platform: Platform | None = None
     index: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     level: int | None = None
+    mount_from: Sequence[Reference] = ()
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +89,9 @@ def push_file(
     # A mirror may be behind, and what it says must not decide what is changed.
     registry = registry.origin
     platform = options.platform or own_platform()
-    layer, diff_id, sent = _push_layer(registry, image, reference, platform, options.level, progress)
-    config = _config(platform, options.labels, diff_id)
+    made, sent = _push_layer(registry, image, reference, platform, options, progress)
+    layer = Descriptor(media_type=LAYER, digest=Digest.parse(made.digest), size=made.size, annotations=made.annotations)
+    config = _config(platform, options.labels, made.diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
     raw = encode(Manifest(config=pushed, layers=[layer]))
     entry = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(raw), size=len(raw), platform=platform)
@@ -99,20 +105,49 @@ def _push_layer(
     image: Qcow2Image,
     reference: Reference,
     platform: Platform,
-    level: int | None,
+    options: PushOptions,
     progress: Progress,
-) -> tuple[Descriptor, str, int]:
-    """The layer with its annotations, its diff id, and how many of its bytes were sent."""
-    writer = LayerWriter(image, "disk", NAME, progress=progress)
-    there = None if level else same_layer(registry, image, reference, platform, writer, progress)
-    if there:
-        digest, size = there
-        layer, sent = Descriptor(media_type=LAYER, digest=digest, size=size), 0
-    else:
-        writer = LayerWriter(image, "disk", NAME, level=level or LEVEL, progress=progress)
-        layer = registry.push_blob(reference, writer, media_type=LAYER)
-        sent = layer.size
-    return msgspec.structs.replace(layer, annotations=writer.annotations), writer.diff_id, sent
+) -> tuple[PushedLayer, int]:
+    """The layer, and how many of its bytes were sent: none where it was there, or in a repository that we know of."""
+    level = options.level or LEVEL
+    notes = PushedLayers(options.cache) if options.cache else None
+    made = notes.find(image, level, progress) if notes else None
+    sent = 0
+    if made is None or not _there(registry, reference, made.digest, [*made.places(), *options.mount_from]):
+        made, sent = _make_layer(registry, image, reference, platform, options, progress)
+    if notes:
+        repositories = [reference.name, *made.repositories]
+        notes.add(msgspec.structs.replace(made, repositories=repositories), image.size, level)
+    return made, sent
+
+
+def _make_layer(
+    registry: Registry,
+    image: Qcow2Image,
+    reference: Reference,
+    platform: Platform,
+    options: PushOptions,
+    progress: Progress,
+) -> tuple[PushedLayer, int]:
+    """As _push_layer, of a layer that this machine has not noted."""
+    level = options.level or LEVEL
+    writer = LayerWriter(image, "disk", NAME, level=level, progress=progress)
+    if options.level is None:
+        places = candidates(registry, reference, options.mount_from)
+        found = same_layer(registry, image, places, platform, writer, progress)
+        if found and (size := registry.present(reference, found[0], [found[1]])) is not None:
+            return _described(writer, str(found[0]), size), 0
+        writer = LayerWriter(image, "disk", NAME, level=level, progress=progress)
+    layer = registry.push_blob(reference, writer, media_type=LAYER)
+    return _described(writer, str(layer.digest), layer.size), layer.size
+
+
+def _there(registry: Registry, reference: Reference, digest: str, mount_from: Sequence[Reference]) -> bool:
+    return registry.present(reference, Digest.parse(digest), mount_from) is not None
+
+
+def _described(writer: LayerWriter, digest: str, size: int) -> PushedLayer:
+    return PushedLayer(writer.file_digest, digest, size, writer.diff_id, writer.annotations, [])
 
 
 def _config(platform: Platform, labels: Mapping[str, str], diff_id: str) -> bytes:

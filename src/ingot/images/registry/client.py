@@ -140,14 +140,26 @@ class Registry:
     ) -> Descriptor:
         """Sends what `source` gives, in one stream. `digest`, where it is known: a blob that is there already, or in
         one of the repositories `mount_from` of the same registry, is not sent. `size` is for the progress."""
-        place, subject = self._own(reference), reference.name
         if digest:
-            there = self._there(place, reference, digest, mount_from)
+            there = self.present(reference, digest, mount_from)
             if there is not None:
                 return Descriptor(media_type=media_type, digest=digest, size=there)
+        place = self._own(reference)
         return upload.push_blob(
-            place, source, subject, media_type=media_type, digest=digest, progress=progress, total=size
+            place, source, reference.name, media_type=media_type, digest=digest, progress=progress, total=size
         )
+
+    def present(self, reference: Reference, digest: Digest, mount_from: Iterable[Reference] = ()) -> int | None:
+        """The size of a blob that is in the repository, or was brought there from one of `mount_from`; else None."""
+        place = self._own(reference)
+        size = place.size(digest, reference.name)
+        if size is not None:
+            return size
+        for other in mount_from:
+            same = other.registry == reference.registry and other.repository != reference.repository
+            if same and upload.mount(place, digest, other.repository, reference.name):
+                return place.size(digest, reference.name)
+        return None
 
     def push_manifest(self, reference: Reference, raw: bytes, media_type: str) -> Digest:
         """Puts a manifest or index under the reference's tag or digest. One with a `subject` becomes a referrer."""
@@ -192,19 +204,6 @@ class Registry:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _there(
-        self, place: Repository, reference: Reference, digest: Digest, mount_from: Iterable[Reference]
-    ) -> int | None:
-        """The size of a blob that is in the repository, or was brought there from another; else None."""
-        size = place.size(digest, reference.name)
-        if size is not None:
-            return size
-        for other in mount_from:
-            same = other.registry == reference.registry and other.repository != reference.repository
-            if same and upload.mount(place, digest, other.repository, reference.name):
-                return place.size(digest, reference.name)
-        return None
 
     def _read(self, reference: Reference, work: Callable[[Repository], _T]) -> _T:
         """What the first place that has it says; the fault of the registry itself, where none has."""

@@ -46,7 +46,8 @@ def chunk_size(size: int) -> int:
 class LayerWriter:
     """The blob of a layer with one file in one directory.
 
-    Iterate over it once; after that it has the layer's `annotations` and its `diff_id`. It reads and compresses in
+    Iterate over it once; after that it has the layer's `annotations`, its `diff_id`, and the SHA-256 of the file in
+    hexadecimal as `file_digest`. It reads and compresses in
     `threads` threads. `progress` gets the bytes of the file that are done, and all of them.
     """
 
@@ -73,6 +74,7 @@ class LayerWriter:
         self._entries: list[Entry] = []
         self.annotations: dict[str, str] = {}
         self.diff_id = ""
+        self.file_digest = ""
 
     def __iter__(self) -> Iterator[bytes]:
         size = self._content.size
@@ -84,7 +86,8 @@ class LayerWriter:
             self._note(batch)
             yield b"".join(batch.frames)
             self._progress(batch.start + len(batch.data), size)
-        table = self._table(f"sha256:{whole.hexdigest()}" if size else "")
+        self.file_digest = whole.hexdigest()
+        table = self._table(f"sha256:{self.file_digest}" if size else "")
         yield self._frame(bytes(-size % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE))
         yield self._end(table)
 
