@@ -1,9 +1,12 @@
 """Our NBD client: addresses, and servers that lie."""
 
+import contextlib
 import os
+import socket as socket_module
 import struct
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,8 +16,10 @@ from hypothesis import strategies as some
 
 from ingot.images.content import read
 from ingot.images.fault import ImageFault
+from ingot.images.nbd import channel as channel_module
 from ingot.images.nbd import wire
 from ingot.images.nbd.address import Address, Tls
+from ingot.images.nbd.channel import Channel
 from ingot.images.nbd.client import NbdContent
 from ingot.images.nbd.connection import Connection
 
@@ -277,3 +282,38 @@ class TestRealServers:
         with pytest.raises(ImageFault) as raised:
             NbdContent(Address(socket=tmp_path / "nothing"))
         assert raised.value.retry
+
+
+class TestSlowServers:
+    @pytest.fixture
+    def pair(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Channel, socket_module.socket]]:
+        """A channel that has a fifth of a second of patience, and the server's end of it."""
+        monkeypatch.setattr(channel_module, "SILENCE_SECONDS", 0.2)
+        ours, theirs = socket_module.socketpair()
+        monkeypatch.setattr(channel_module, "_connect", lambda address: ours)
+        with ours, theirs:
+            yield Channel(Address("disk")), theirs
+
+    def test_one_that_dribbles_is_given_up(self, pair: tuple[Channel, socket_module.socket]) -> None:
+        channel, server = pair
+        stop = threading.Event()
+
+        def dribble() -> None:
+            with contextlib.suppress(OSError):
+                while not stop.wait(0.02):
+                    server.sendall(b"x")
+
+        thread = threading.Thread(target=dribble)
+        thread.start()
+        with pytest.raises(ImageFault, match="timed out") as raised:
+            channel.receive(1000)
+        stop.set()
+        thread.join()
+        assert raised.value.retry
+
+    def test_our_own_pauses_cost_nothing(self, pair: tuple[Channel, socket_module.socket]) -> None:
+        channel, server = pair
+        for _ in range(4):
+            server.sendall(b"x" * 100)
+            time.sleep(0.1)
+            assert len(channel.receive(100)) == 100

@@ -1,6 +1,7 @@
 """A connection as whole pieces of bytes, with limits of time."""
 
 import contextlib
+import math
 import socket
 import ssl
 import time
@@ -10,8 +11,10 @@ from ingot.images.fault import ImageFault
 from ingot.images.nbd.address import Address
 
 CONNECT_SECONDS = 15
-# A server may have to fetch what it is asked for; one that sends nothing for so long is dead.
-SILENCE_SECONDS = 120
+# A server may have to fetch what it is asked for; one that sends nothing for so long is dead. Waiting uses that time
+# up, and what arrives gives it back at so many bytes a second: one that is slower for long is as good as dead.
+SILENCE_SECONDS = 120.0
+SLOWEST = 1024
 
 
 class Channel:
@@ -23,11 +26,12 @@ class Channel:
             self._socket = _connect(address)
         except OSError as error:
             raise self._lost(f"it cannot be reached: {error.strerror or error}") from error
-        self._deadline: float | None = None
+        self._deadline = math.inf
+        self._credit = SILENCE_SECONDS
 
     def hurry(self, seconds: float | None) -> None:
         """All that is received from now on must be here within that time; None: no such limit any more."""
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
 
     def encrypt(self) -> None:
         """Speaks TLS from now on."""
@@ -42,6 +46,7 @@ class Channel:
 
     def send(self, data: bytes | bytearray) -> None:
         try:
+            self._socket.settimeout(SILENCE_SECONDS)
             self._socket.sendall(data)
         except OSError as error:
             raise self._lost(str(error)) from error
@@ -55,9 +60,11 @@ class Channel:
         """Fills the whole view."""
         try:
             while len(view):
-                if self._deadline is not None:
-                    self._socket.settimeout(max(0.001, self._deadline - time.monotonic()))
+                before = time.monotonic()
+                self._socket.settimeout(max(0.001, min(self._credit, self._deadline - before)))
                 count = self._socket.recv_into(view)
+                waited = time.monotonic() - before
+                self._credit = min(SILENCE_SECONDS, self._credit - waited + count / SLOWEST)
                 if count == 0:
                     raise self._lost("it closed the connection")
                 view = view[count:]

@@ -13,6 +13,11 @@ from ingot.images.nbd.connection import Connection
 
 # Pauses before a lost connection is made again; the server may just be restarting.
 PAUSES = (0.1, 0.5, 2.0, 5.0)
+# Holes that are shorter are read as what they are, zeros.
+_LEAST_HOLE = 4096
+# Extents may be shorter than a sector here and there; only a hostile server cuts a whole disk into such ones.
+_LEAST_EXTENT = 512
+_MOST_TINY = 4096
 
 Result = TypeVar("Result")
 
@@ -53,19 +58,47 @@ class NbdContent:
         buffer[:] = memoryview(whole)[start - lower : end - lower]
 
     def extents(self, start: int, end: int) -> Iterator[Extent]:
-        """Where the server has no block status, all of it is data."""
+        """Where the server has no block status, all of it is data; so are holes that are not worth a piece of their
+        own."""
         if self._terms.context is None:
             if start < end:
                 yield Extent(start, end - start, True, start)
             return
+        kept = start
+        for first, last in self._holes(start, end):
+            if last - first >= _LEAST_HOLE or (first, last) == (start, end):
+                if first > kept:
+                    yield Extent(kept, first - kept, True, kept)
+                yield Extent(first, last - first, False, first)
+                kept = last
+        if kept < end:
+            yield Extent(kept, end - kept, True, kept)
+
+    def _holes(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where the server has zeros, neighbours joined."""
         position = start - start % self._terms.least
         upper = min(-(-end // self._terms.least) * self._terms.least, self.size)
+        hole: tuple[int, int] | None = None
+        told = 0
         while position < end:
-            for length, flags in self._status(position, upper - position):
+            found = self._status(position, upper - position)
+            told += len(found)
+            for length, flags in found:
                 first, last = max(start, position), min(position + length, end)
-                if last > first:
-                    yield Extent(first, last - first, not flags & wire.STATE_ZERO, first)
                 position += length
+                if not flags & wire.STATE_ZERO or last <= first:
+                    continue
+                if hole is not None and hole[1] == first:
+                    hole = (hole[0], last)
+                    continue
+                if hole is not None:
+                    yield hole
+                hole = (first, last)
+            if told > _MOST_TINY + (position - start) // _LEAST_EXTENT:
+                why = f"it has cut {position - start} bytes into {told} extents; export it without block status"
+                raise ImageFault(str(self._address), "BadAnswer", why)
+        if hole is not None:
+            yield hole
 
     def close(self) -> None:
         with self._free:
