@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ingot.images.fault import ImageFault
 from ingot.serve.export import ContentExport
+from ingot.serve.kept import Allowance, KeptContent
 
 if TYPE_CHECKING:
     from ingot.images.cache import Cache
@@ -20,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AfarOptions:
-    """`cache`: where what was fetched is kept, `limit` bytes of it at most. `auth_file`, `ca` and `insecure` are said
+    """`cache`: where what was fetched is kept, `limit` bytes of it at most from registries, and from URLs. `auth_file`, `ca` and `insecure` are said
     over what the files of registries say. `hydrate`: whether images are fetched whole in the background, at `rate`
     bytes a second, 0 for as fast as it goes."""
 
@@ -43,8 +44,10 @@ class AfarOptions:
 class Afar:
     """Opens them, with one client and one cache for all. Used by several threads."""
 
-    def __init__(self, options: AfarOptions) -> None:
+    def __init__(self, options: AfarOptions, processes: int = 1) -> None:
+        """`processes`: with how many the limit is shared where each keeps its own."""
         self._options = options
+        self._allowance = Allowance(options.limit // processes)
         self._lock = threading.Lock()
         self._made: tuple[Registry, Cache] | None = None
 
@@ -64,12 +67,11 @@ class Afar:
         from ingot.images.disk import open_disk
         from ingot.images.registry.address import public
         from ingot.images.url import open_url
-        from ingot.serve.kept import KeptContent
 
         if urlsplit(url).username is not None:
             raise ImageFault(url.partition("//")[0], "Credentials", "no credentials may be in a URL that is served")
         registry, cache = self._client()
-        kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, self._options.limit)
+        kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, self._allowance)
         content = open_disk(kept, "raw" if plain else None, subject=public(url))
         return ContentExport(content, slow=True, fetched=lambda: kept.fetched)
 

@@ -15,18 +15,38 @@ _MOST_BLOCKS = 16
 _ABSENT, _COMING, _HERE = 0, 1, 2
 
 
+class Allowance:
+    """How many blocks all contents of a process may keep. Used by several threads."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit` is in bytes."""
+        self._lock = threading.Lock()
+        self._left = limit // BLOCK
+
+    def take(self, most: int) -> int:
+        """How many of so many blocks may be kept."""
+        with self._lock:
+            count = min(most, self._left)
+            self._left -= count
+            return count
+
+    def give_back(self, count: int) -> None:
+        with self._lock:
+            self._left += count
+
+
 class KeptContent:
     """Blocks of other content, each fetched once for all who wait for it, neighbours in one request.
 
-    `limit` is how many bytes are kept: what comes after that is fetched each time that it is read.
+    What comes after the allowance is used up is fetched each time that it is read.
     """
 
-    def __init__(self, content: Content, directory: Path, limit: int) -> None:
+    def __init__(self, content: Content, directory: Path, allowance: Allowance) -> None:
         """Takes over the content. Raises OSError when no file can be made in the directory."""
         self._content = content
         self._file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 - close() closes it
         self._states = bytearray(-(-content.size // BLOCK))
-        self._left = limit // BLOCK
+        self._allowance = allowance
         self._change = threading.Condition()
         # Bytes that came from the content.
         self.fetched = 0
@@ -59,18 +79,17 @@ class KeptContent:
     def close(self) -> None:
         self._content.close()
         self._file.close()
+        self._allowance.give_back(len(self._states) - self._states.count(_ABSENT))
 
     def _claim(self, first: int, end: int) -> int:
         """How many blocks from `first` on we are to fetch; 0 when that one is here, or will not be kept."""
         with self._change:
             self._change.wait_for(lambda: self._states[first] != _COMING)
-            count = 0
-            while (
-                first + count < end and count < min(_MOST_BLOCKS, self._left) and self._states[first + count] == _ABSENT
-            ):
-                self._states[first + count] = _COMING
-                count += 1
-            self._left -= count
+            absent = 0
+            while first + absent < end and absent < _MOST_BLOCKS and self._states[first + absent] == _ABSENT:
+                absent += 1
+            count = self._allowance.take(absent) if absent else 0
+            self._states[first : first + count] = bytes([_COMING]) * count
             return count
 
     def _fetch(self, first: int, count: int) -> None:
@@ -87,7 +106,8 @@ class KeptContent:
         finally:
             with self._change:
                 self._states[first : first + count] = bytes([state]) * count
-                self._left += count if state == _ABSENT else 0
+                if state == _ABSENT:
+                    self._allowance.give_back(count)
                 self._change.notify_all()
         self._count(len(data))
 

@@ -35,7 +35,7 @@ class Terms:
     def record(self) -> dict[str, Any]:
         security = self.security.record() if self.security else None
         level = logging.getLogger().level or logging.INFO
-        return {"afar": self.afar.record(), "security": security, "level": level}
+        return {"afar": self.afar.record(), "processes": self.processes, "security": security, "level": level}
 
 
 class Supervisor:

@@ -40,7 +40,7 @@ class Worker:
     def __init__(self, end: socket.socket, settings: dict[str, Any]) -> None:
         self._end = end
         self._sending = threading.Lock()
-        self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]))))
+        self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]), settings["processes"])))
         security = settings["security"]
         self._contexts = Contexts(Security.from_record(security)) if security else None
         self._pool = Pool(_WAITING)

@@ -107,7 +107,7 @@ class TestWorkersWithoutThreads:
     def end(self, tmp_path: Path) -> Iterator[socket.socket]:
         """That of the process that listens."""
         ours, theirs = channel.pair()
-        settings = {"afar": AfarOptions(str(tmp_path), 0).record(), "security": None}
+        settings = {"afar": AfarOptions(str(tmp_path), 0).record(), "processes": 1, "security": None}
         thread = threading.Thread(target=Worker(theirs, settings).run)
         thread.start()
         with ours, theirs:

@@ -19,7 +19,7 @@ from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport
 from ingot.serve.folder import Folder
 from ingot.serve.guest import Guest
-from ingot.serve.kept import BLOCK, KeptContent
+from ingot.serve.kept import BLOCK, Allowance, KeptContent
 from ingot.serve.opening import Opener
 from ingot.serve.option import BadOption, parse_info, parse_meta
 from ingot.serve.pool import Pool
@@ -167,7 +167,7 @@ class TestKept:
 
     def test_each_block_is_fetched_once(self, tmp_path: Path) -> None:
         slow = Slow(self.DATA)
-        kept = KeptContent(slow, tmp_path, 1 << 30)
+        kept = KeptContent(slow, tmp_path, Allowance(1 << 30))
         assert read(kept, BLOCK + 5, 10) == self.DATA[BLOCK + 5 : BLOCK + 15]
         assert read(kept, 0, kept.size) == self.DATA
         assert read(kept, 7, kept.size - 7) == self.DATA[7:]
@@ -178,7 +178,7 @@ class TestKept:
     def test_all_who_wait_for_a_block_get_it_from_one_fetch(self, tmp_path: Path) -> None:
         slow = Slow(self.DATA)
         slow.gate.clear()
-        kept = KeptContent(slow, tmp_path, 1 << 30)
+        kept = KeptContent(slow, tmp_path, Allowance(1 << 30))
         with ThreadPoolExecutor(8) as pool:
             reads = [pool.submit(read, kept, 100 * number, 100) for number in range(8)]
             slow.gate.set()
@@ -188,7 +188,7 @@ class TestKept:
 
     def test_what_failed_is_fetched_again(self, tmp_path: Path) -> None:
         slow = Slow(self.DATA)
-        kept = KeptContent(slow, tmp_path, 1 << 30)
+        kept = KeptContent(slow, tmp_path, Allowance(1 << 30))
         slow.failing = True
         with pytest.raises(ImageFault):
             read(kept, 0, 10)
@@ -198,12 +198,29 @@ class TestKept:
 
     def test_no_more_is_kept_than_allowed(self, tmp_path: Path) -> None:
         slow = Slow(self.DATA)
-        kept = KeptContent(slow, tmp_path, BLOCK)
+        kept = KeptContent(slow, tmp_path, Allowance(BLOCK))
         for _ in range(2):
             assert read(kept, 0, kept.size) == self.DATA
         assert sum(1 for start, _ in slow.reads if start == 0) == 1
         assert sum(1 for start, _ in slow.reads if start == BLOCK) == 2
         kept.close()
+
+    def test_several_share_what_may_be_kept_until_they_are_closed(self, tmp_path: Path) -> None:
+        allowance = Allowance(BLOCK)
+        first, second = (KeptContent(Slow(self.DATA), tmp_path, allowance) for _ in range(2))
+        slow = Slow(self.DATA)
+        third = KeptContent(slow, tmp_path, allowance)
+        assert read(first, 0, 10) == self.DATA[:10]
+        for _ in range(2):
+            assert read(third, 0, 10) == self.DATA[:10]
+        assert slow.reads == [(0, 10), (0, 10)]
+        first.close()
+        for _ in range(2):
+            assert read(third, 0, 10) == self.DATA[:10]
+        assert slow.reads[2:] == [(0, BLOCK)]
+        third.close()
+        second.close()
+        assert allowance.take(5) == 1
 
 
 def test_totals_travel_between_processes() -> None:

@@ -50,7 +50,9 @@ _OPTIONS = [
     click.option("--metrics", callback=address, metavar="[ADDRESS]:PORT", help="Serve /metrics for Prometheus."),
     click.option("--control", type=click.Path(path_type=Path), help="Socket for `ingot serve add`, `rm` and `ls`."),
     click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where fetched bytes are kept."),
-    click.option("--cache-size", type=Size(), default="10G", show_default=True, help="How many of them at most."),
+    click.option(
+        "--cache-size", type=Size(), default="10G", show_default=True, help="How many, of registries and of URLs each."
+    ),
     click.option("--hydrate", is_flag=True, help="Fetch images from registries whole, in the background."),
     click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Bytes a second for --hydrate at most."),
     click.option("--grace", type=click.FloatRange(0, 3600), default=10.0, show_default=True, help="Seconds to end in."),
