@@ -50,6 +50,8 @@ def pull(
     SOURCE is a reference in a registry, http(s)://…, nbd://…, nbd+unix://…, a file, or - for standard input. It may be
     compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd.
 
+    SIZE is in bytes, or with K, M, G, T for powers of 1000 or Ki, Mi, Gi, Ti for those of 1024, as in Kubernetes.
+
     FILE appears whole or not at all. The same command goes on where an interrupted one was, unless SOURCE is NBD or
     standard input, which nobody can tell from another one.
     """

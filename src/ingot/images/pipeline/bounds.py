@@ -1,5 +1,8 @@
 """How large a disk may be that is imported."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ingot.images.fault import ImageFault
 from ingot.images.qcow2.header import MOST_BYTES
 
@@ -34,8 +37,19 @@ class Bounds:
         if self._room is not None and size > self._room:
             raise self._fault(f"{has}, and the device has room for {self._room}")
         if self._grown and size > self._grown:
-            raise self._fault(f"{has}; it can be grown, and not cut to {self._grown}")
+            raise self._fault(f"{has}, and {self._grown} are wanted")
         raise self._fault(f"{has}, more than any disk may have")
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Who finds a disk too large may know only `most`: the fault then tells where that comes from."""
+        try:
+            yield
+        except ImageFault as fault:
+            if fault.reason != "TooLarge" or self.most != self._grown:
+                raise
+            message = f"{fault.message}: --size only grows a disk, so give more, or leave it out"
+            raise ImageFault(fault.subject, fault.reason, message) from None
 
     def final(self, size: int) -> int:
         """The size of the disk that is made of one of `size` bytes. Raises ImageFault as `check` does."""

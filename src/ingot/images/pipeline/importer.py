@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 # A checkpoint that does not fit what is there.
 _STALE = ("BadCheckpoint", "Damaged")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def import_image(source: Source, target: Path, options: ImportOptions, progress: Progress) -> Imported:
@@ -39,7 +39,11 @@ def import_image(source: Source, target: Path, options: ImportOptions, progress:
     part = _open_part(target, options)
     try:
         bounds = Bounds(str(target), options.limit, options.size, part.room)
-        with open_material(source, options, bounds) as material, _listing(material, part, options) as listing:
+        with (
+            bounds.told(),
+            open_material(source, options, bounds) as material,
+            _listing(material, part, options) as listing,
+        ):
             imported = _Import(material, part, options, bounds).run(progress)
             if listing is not None:
                 listing.write()
@@ -189,6 +193,11 @@ class _Import:
         return Pourer(self._material.stream, target, self._part.spool_path), target
 
     def _disk_fault(self, error: OSError, work: _Work) -> ImageFault:
+        if error.errno == errno.EFBIG:
+            content = self._material.content
+            size = "" if content is None else f" of {max(content.size, self._options.size)} bytes"
+            message = f"its volume cannot have a file as large as the disk{size}: choose one with another filesystem"
+            return ImageFault(self._part.name, "TooLarge", message)
         if error.errno not in _FULL:
             return ImageFault(self._part.name, "WriteFailed", f"it cannot be written: {error.strerror}")
         left = max(work.total - work.moved, 0)

@@ -5,11 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ingot.images.blob import BlobContent, FileBlob
+from ingot.images.content import Content, FileContent
 from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.checked import check_blob
-from ingot.images.pipeline.material import PACKED, Material, of_stream, wanted_digest
+from ingot.images.pipeline.material import PACKED, SEEKABLE, Material, of_stream, wanted_digest
 from ingot.images.pipeline.metered import Meter, MeteredContent
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.pipe import PipeBlob
@@ -28,17 +29,26 @@ def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: Exi
                 raise ImageFault(str(path), "Changed", "it was changed while it was read: start again")
 
         blob = stack.enter_context(FileBlob(path))
-        if format_of(BlobContent(blob)) in PACKED:
+        format = format_of(BlobContent(blob))
+        if format in PACKED:
             return of_stream(blob, identity, options, bounds, digest=digest, check=check)
         if digest is not None:
             # It can be read again, so that its disk need not be decoded in the order of the file.
             check_blob(blob, digest)
-        content = open_disk(path, subject=str(path), limit=bounds.most)
+        meter = Meter(options.rate)
+        content = _open_metered(path, format, meter, bounds)
     except OSError as error:
         raise ImageFault(str(path), "Unreadable", f"it cannot be read: {error.strerror}") from None
     stack.callback(content.close)
-    meter = Meter(options.rate)
-    return Material(str(path), identity, meter, content=MeteredContent(content, str(path), meter), check=check)
+    return Material(str(path), identity, meter, content=content, check=check)
+
+
+def _open_metered(path: Path, format: str, meter: Meter, bounds: Bounds) -> Content:
+    """The disk in a file. What is read of the file is counted; where QEMU reads it, what is read of the disk."""
+    name = str(path)
+    if format not in SEEKABLE:
+        return MeteredContent(open_disk(path, format, subject=name, limit=bounds.most), name, meter)
+    return open_disk(MeteredContent(FileContent(path), name, meter), format, subject=name, limit=bounds.most)
 
 
 def open_stdin(source: Source, options: ImportOptions, bounds: Bounds) -> Material:

@@ -94,7 +94,7 @@ class FilePart:
 
     def _check_free(self) -> None:
         if not self._replace and self._path.exists():
-            raise ImageFault(self.name, "Exists", "there is such a file: remove it, or ask for it to be replaced")
+            raise ImageFault(self.name, "Exists", "there is such a file: remove it, or use --force to replace it")
 
     def published(self, journal: Journal) -> Finished | None:
         finished = journal.finished()
@@ -150,7 +150,7 @@ class FilePart:
         try:
             rename_new(self._part, self._path)
         except FileExistsError:
-            message = "a file of that name has come meanwhile: remove it, or ask for it to be replaced, and try again"
+            message = "a file of that name has come meanwhile: remove it, or use --force to replace it, and try again"
             raise ImageFault(self.name, "Exists", message, retry=True) from None
 
     def discard(self, journal: Journal) -> None:

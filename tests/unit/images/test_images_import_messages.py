@@ -1,0 +1,83 @@
+"""What imports tell people who asked for something that cannot be."""
+
+import gzip
+import hashlib
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingot.images.fault import ImageFault
+from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.options import Imported, ImportOptions
+from ingot.images.pipeline.source import Source
+
+SIZE = 4 << 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.raw"
+    path.write_bytes((hashlib.shake_256().digest(1 << 10) * 1024).ljust(SIZE, b"\0"))
+    return path
+
+
+def _import(source: Path, target: Path, **options: Any) -> Imported:
+    return import_image(Source.parse(str(source)), target, ImportOptions(**options), lambda done, whole: None)
+
+
+def converted(disk: Path, *options: str) -> Path:
+    path = disk.with_suffix(".qcow2")
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", "qcow2", *options, disk, path], check=True)
+    return path
+
+
+def packed(path: Path) -> Path:
+    made = path.with_suffix(".gz")
+    made.write_bytes(gzip.compress(path.read_bytes(), 1))
+    return made
+
+
+def test_a_file_that_is_there(tmp_path: Path, disk: Path) -> None:
+    with pytest.raises(ImageFault, match="use --force to replace it"):
+        _import(disk, disk)
+
+
+@pytest.mark.parametrize("form", ["raw", "qcow2", "gz", "qcow2.gz"])
+def test_a_size_below_that_of_the_disk(tmp_path: Path, disk: Path, form: str) -> None:
+    source = converted(disk) if form.startswith("qcow2") else disk
+    source = packed(source) if form.endswith("gz") else source
+    with pytest.raises(ImageFault, match="--size only grows a disk") as caught:
+        _import(source, tmp_path / "out", size=1_000_000)
+    assert "1000000" in caught.value.message
+    # Where another bound is lower, that one is what matters.
+    with pytest.raises(ImageFault) as caught:
+        _import(source, tmp_path / "out", size=1_000_000, limit=500_000)
+    assert "--size" not in caught.value.message
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_disk_larger_than_a_file_may_be(tmp_path: Path, disk: Path) -> None:
+    with largest_file(2 << 20), pytest.raises(ImageFault, match=f"a file as large as the disk of {SIZE} bytes"):
+        _import(converted(disk), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_fetched_of_a_compressed_qcow2_is_what_the_file_has(tmp_path: Path, disk: Path) -> None:
+    image = converted(disk, "-c")
+    imported = _import(image, tmp_path / "out")
+    assert 0 < imported.fetched <= image.stat().st_size < 1 << 20
+    assert (tmp_path / "out").read_bytes() == disk.read_bytes()
