@@ -2,10 +2,10 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ingot.images.push import Pushed
     from ingot.images.reference import Reference
     from ingot.images.registry.manifest import Platform
+
+Progress = Callable[[int, int], None]
+# How long SIGTERM waits for the piece of an upload that is on its way.
+_SECONDS = 10.0
 
 
 @click.command(epilog="Example: ingot image push debian-12.qcow2 registry.example/vmdisks/debian:12 --label os=debian")
@@ -59,8 +63,8 @@ def push(
         try:
             with progress(f"{disk.name}, looking for zeros") as tell:
                 image = lay_out(content, str(disk), tell)
-            with _terminable(), progress(disk.name) as tell:
-                pushed = push_file(registry, image, target, options, tell)
+            with progress(disk.name) as tell, _terminable(tell) as tell_or_end:
+                pushed = push_file(registry, image, target, options, tell_or_end)
         finally:
             content.close()
     if output == "json":
@@ -70,13 +74,33 @@ def push(
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends the block by an exception, so that no half of an upload is left with the registry."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+def _terminable(tell: Progress) -> Iterator[Progress]:
+    """`tell`, which ends the push after SIGTERM. It is called between two pieces of an upload, which registries can
+    forget then; within a piece many cannot. Where that takes too long, or SIGTERM comes again, it ends all the same."""
+    told = False
+
+    def end(*_: object) -> NoReturn:
+        sys.exit(128 + signal.SIGTERM)
+
+    def note(*_: object) -> None:
+        nonlocal told
+        if told:
+            end()
+        told = True
+        signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+
+    def tell_or_end(done: int, whole: int) -> None:
+        if told:
+            end()
+        tell(done, whole)
+
+    before = signal.signal(signal.SIGTERM, note), signal.signal(signal.SIGALRM, end)
     try:
-        yield
+        yield tell_or_end
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGALRM, before[1])
 
 
 def _parse(labels: tuple[str, ...]) -> dict[str, str]:
