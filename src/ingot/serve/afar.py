@@ -21,9 +21,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AfarOptions:
-    """`cache`: where what was fetched is kept, `limit` bytes of it at most from registries, and from URLs. `auth_file`, `ca` and `insecure` are said
-    over what the files of registries say. `hydrate`: whether images are fetched whole in the background, at `rate`
-    bytes a second, 0 for as fast as it goes."""
+    """`cache`: where what was fetched is kept, `limit` bytes of registries and as many of URLs at most. `auth_file`,
+    `ca` and `insecure` are said over what the files of registries say. `hydrate`: whether images are fetched whole in
+    the background, at `rate` bytes a second, 0 for as fast as it goes."""
 
     cache: str
     limit: int
