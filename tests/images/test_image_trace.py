@@ -57,6 +57,13 @@ def test_without_a_text_the_guest_must_have_read_something(trace: Callable[..., 
     assert json.loads(trace("--show", "--output", "json").output)["chunks"] > 64
 
 
+def test_the_cache_is_bounded(trace: Callable[..., Result], tmp_path: Path) -> None:
+    limit = 512 << 10
+    done = trace("--cache-size", str(limit), "--", "nbdcopy", "{nbd}", "null:")
+    assert done.exit_code == 0, done.output
+    assert sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*") if path.is_file()) <= limit
+
+
 def test_until_the_guest_has_started(trace: Callable[..., Result]) -> None:
     script = "nbdinfo --size {nbd}; nbdcopy {nbd} null:; echo it is up; exec sleep 60"
     assert trace("--until", "it is up", "--", "sh", "-c", script).exit_code == 0

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.cli.image.registry_options import Access, platform_option, registry_options
+from ingot.cli.image.size import Size
 from ingot.cli.output import output_option, show
 
 if TYPE_CHECKING:
+    from ingot.images.cache import Cache
     from ingot.images.lazy.trace import Trace
     from ingot.images.reference import Reference
     from ingot.images.registry.client import Registry
@@ -32,6 +34,7 @@ _LEAST_CHUNKS = 64
     metavar="DIR",
     help="Where fetched chunks are kept; without it, $INGOT_CACHE or ~/.cache/ingot.",
 )
+@click.option("--cache-size", type=Size(), default="10G", show_default=True, help="How many of their bytes at most.")
 @platform_option
 @registry_options
 @output_option("text", "json")
@@ -43,6 +46,7 @@ def trace(
     memory: int,
     only_show: bool,
     cache: Path | None,
+    cache_size: int,
     platform: "Platform | None",
     access: Access,
     output: str,
@@ -55,6 +59,7 @@ def trace(
     It is ended when it prints TEXT, or when the time is over. Without --until nobody knows whether it had started by
     then: where it has read next to nothing, nothing is attached.
     """
+    from ingot.images.cache import Cache, default_directory
     from ingot.images.lazy.trace import find
     from ingot.images.reference import Reference
     from ingot.serve.recording import Boot
@@ -68,22 +73,21 @@ def trace(
             _show(found, output)
             return
         boot = Boot(command, seconds, until, memory)
-        _show(_record(registry, wanted, platform, cache, boot), output)
+        kept = Cache(cache or default_directory(), cache_size)
+        _show(_record(registry, wanted, platform, kept, boot), output)
 
 
 def _record(
-    registry: "Registry", reference: "Reference", platform: "Platform | None", cache: Path | None, boot: "Boot"
+    registry: "Registry", reference: "Reference", platform: "Platform | None", cache: "Cache", boot: "Boot"
 ) -> "Trace":
-    from ingot.images.cache import Cache, default_directory
     from ingot.images.fault import ImageFault
     from ingot.images.lazy.open import LazyOptions, open_lazy
     from ingot.images.lazy.trace import Trace, attach
     from ingot.serve.recording import watch
 
-    kept = Cache(cache or default_directory())
     # A mirror may be behind: the trace is for what the registry itself has.
     pinned = reference.at(registry.origin.digest(reference))
-    disk = open_lazy(registry, pinned, kept, LazyOptions(follow=False), platform=platform)
+    disk = open_lazy(registry, pinned, cache, LazyOptions(follow=False), platform=platform)
     try:
         if disk.disk.pieces is None:
             message = "its layer has no chunks that could be fetched ahead: push it with `ingot image push`"
