@@ -49,6 +49,8 @@ class ParallelSession(Session):
         self._window = threading.BoundedSemaphore(_WINDOW)
         self._outbox: SimpleQueue[_Job | None] = SimpleQueue()
         self._lost = False
+        # Requests of a batch that are answered later.
+        self._later = 0
         # No read is answered at once, however small.
         self._size = 0
 
@@ -66,6 +68,11 @@ class ParallelSession(Session):
             self._outbox.put(None)
             sender.join()
 
+    def _batch(self) -> int:
+        self._later = 0
+        count = super()._batch()
+        return count - self._later if count >= 0 else count + self._later
+
     def _any(self, magic: int, flags: int, command: int, cookie: int, start: int, length: int) -> bool:
         check = commands.check(self._export, self._agreed.context is not None, flags, command, start, length)
         slow = command in (wire.CMD_READ, wire.CMD_BLOCK_STATUS, wire.CMD_CACHE)
@@ -76,6 +83,7 @@ class ParallelSession(Session):
         # Replies that wait for the end of this batch must not wait for a place in the window.
         self._replies.flush()
         self._window.acquire()
+        self._later += 1
         replies = self._new_replies(min(length, PIECE) if command == wire.CMD_READ else SMALL)
         steps = self._steps(replies, flags, command, cookie, start, length)
         alone = command == wire.CMD_READ and length > PIECE and not self._agreed.structured

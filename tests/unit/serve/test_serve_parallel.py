@@ -35,6 +35,7 @@ def test_reads_are_under_way_at_once_where_they_wait(pool: Pool) -> None:
     assert found[999][0] == wire.CHUNK_ERROR
     assert found[998][0] == wire.CHUNK_STATUS
     assert (tally.requests[wire.CMD_READ], tally.errors) == (201, 1)
+    assert sum(tally.buckets) == 202
 
 
 def test_long_reads_come_in_pieces(pool: Pool) -> None:
