@@ -23,6 +23,9 @@ from ingot.images.fault import ImageFault
 from ingot.images.lazy import trace
 from ingot.images.lazy.budget import CREDIT
 from ingot.images.lazy.open import LazyDisk, LazyOptions, open_lazy
+from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.options import ImportOptions
+from ingot.images.pipeline.source import Source
 from ingot.images.push import PushOptions, push_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
@@ -98,6 +101,21 @@ def test_what_is_in_the_cache_is_not_moved_again(registry: Registry, pushed: Ref
         assert read(lazy, 0, lazy.size) == first
         assert lazy.chunks.figures.moved == 0
         assert lazy.chunks.figures.from_disk > CHUNKS
+
+
+def test_what_was_pulled_on_this_machine_is_not_moved_again(
+    registry: Registry, settings: Settings, pushed: Reference, disk: Path, tmp_path: Path
+) -> None:
+    options = ImportOptions(settings=settings, cache=tmp_path / "cache")
+    import_image(Source.parse(f"docker://{pushed}"), tmp_path / "disk.raw", options, lambda done, whole: None)
+    with opened(registry, pushed, tmp_path / "cache") as lazy:
+        assert read(lazy, 0, lazy.size) == disk.read_bytes()
+        assert lazy.chunks.figures.moved == 0
+    # Only the tables were kept besides the disk.
+    assert Cache(tmp_path / "cache").usage()[1] < 8
+    (tmp_path / "disk.raw").unlink()
+    with opened(registry, pushed, tmp_path / "cache") as lazy:
+        assert read(lazy, 0, lazy.size) == disk.read_bytes()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import threading
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ingot.images.cache import Cache
@@ -75,8 +75,8 @@ class LazyChunks:
 
     def fetch(self, chunks: Sequence[Chunk]) -> Iterator[bytes | memoryview]:
         numbers = [self.table.number(chunk) for chunk in chunks]
-        guesses = self._touch(numbers)
         found = {number: self._look(number) for number in numbers}
+        guesses = self._touch(found)
         missing = [number for number, data in found.items() if data is None]
         flights = dict(zip(missing, self._flights.demand(missing), strict=True))
         self._offer(guesses, Lane.GUESS)
@@ -136,13 +136,13 @@ class LazyChunks:
         if self._disks is not None:
             self._disks.close()
 
-    def _touch(self, numbers: list[int]) -> list[int]:
-        """Takes note of what is read; what to fetch besides."""
+    def _touch(self, found: Mapping[int, bytes | memoryview | None]) -> list[int]:
+        """Takes note of what is read, and what of it was here; what to fetch besides."""
         with self._lock:
-            new = [number for number in numbers if self._foresight.touch(number)]
+            new = [number for number, data in found.items() if self._foresight.touch(number, data is not None)]
             self.order.extend(new)
             self.figures.touched += sum(map(self.table.weight, new))
-            return self._foresight.guesses(min(numbers), max(numbers)) if new else []
+            return self._foresight.guesses(min(found), max(found)) if new else []
 
     def _offer(self, numbers: Sequence[int], lane: Lane) -> None:
         if not numbers:

@@ -56,16 +56,19 @@ class Foresight:
         self._doubts = array("f", [1.0]) * len(table)
         self._streams: OrderedDict[int, _Stream] = OrderedDict()
         self._expecting = False
+        # Of what was read since the last guesses: whether something had to be fetched, and whether a guess was right.
         self._surprised = False
+        self._confirmed = False
 
-    def touch(self, number: int) -> bool:
-        """Takes note that a chunk is read; whether for the first time."""
+    def touch(self, number: int, here: bool = False) -> bool:
+        """Takes note that a chunk is read; whether for the first time. `here`: it was on a disk of this machine."""
         state = self._states[number]
         if state == _TOUCHED:
             return False
         if state == _GUESSED:
             self._budget.give_back(self._table.cost(number))
-        else:
+            self._confirmed = True
+        elif not here:
             self._surprised = True
         self._budget.touch(self._table.weight(number))
         self._states[number] = _TOUCHED
@@ -106,9 +109,10 @@ class Foresight:
     def guesses(self, first: int, last: int) -> list[int]:
         """What to fetch now that the chunks from `first` to `last` are read, some of them for the first time.
 
-        Where readers do as was expected of them, that is enough."""
-        surprised, self._surprised = self._surprised, False
-        if self._expecting and not surprised:
+        Where readers do as was expected of them, that is enough; and so is it where all they read was here."""
+        surprised, confirmed = self._surprised, self._confirmed
+        self._surprised = self._confirmed = False
+        if not surprised and (self._expecting or not confirmed):
             return []
         stream = self._stream(first) or _Stream(last + 1, last + 1)
         stream.row += last + 1 - first

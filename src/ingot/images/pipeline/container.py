@@ -11,6 +11,7 @@ from ingot.images.content import Content
 from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
+from ingot.images.pipeline.kept_tables import KeptTables
 from ingot.images.pipeline.material import SEEKABLE, Material, none, of_stream
 from ingot.images.pipeline.metered import Meter, MeteredBlob
 from ingot.images.pipeline.options import ImportOptions
@@ -36,9 +37,9 @@ def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack
     if disk.pieces is None:
         return of_stream(disk.blob, identity, options, bounds, digest=disk.layer.digest, layer=True)
     meter = Meter(options.rate)
-    chunks = RemoteChunks(MeteredBlob(disk.blob, meter), disk.blob)
-    near = _near(chunks, options, stack)
-    file = disk.content(near or chunks)
+    remote = KeptTables(RemoteChunks(MeteredBlob(disk.blob, meter), disk.blob), options.cache)
+    near = _near(remote, options, stack)
+    file = disk.content(near or remote)
     if (format := format_of(file)) not in SEEKABLE:
         return of_stream(disk.blob, identity, options, bounds, digest=disk.layer.digest, layer=True)
     content = open_disk(file, format, subject=str(source), limit=bounds.most)
@@ -48,12 +49,13 @@ def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack
         identity,
         meter,
         content=content,
+        planned=remote.end,
         local=(lambda: near.found) if near else none,
         chunks=partial(_places, content, disk.pieces),
     )
 
 
-def _near(remote: RemoteChunks, options: ImportOptions, stack: ExitStack) -> "LocalChunks | None":
+def _near(remote: KeptTables, options: ImportOptions, stack: ExitStack) -> "LocalChunks | None":
     """What this machine has before the registry is asked; None where it has nothing."""
     if options.cache is None or not options.cache.is_dir():
         return None

@@ -111,6 +111,7 @@ class _Import:
         if material.content is not None:
             bounds.check(material.content.size)
         self._plan = Plan(material.content, material.subject) if material.content is not None else None
+        material.planned()
         self._material = material
         self._part = part
         self._options = options

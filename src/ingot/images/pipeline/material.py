@@ -26,7 +26,7 @@ Opener = Callable[[bytes | None], "Stream"]
 
 
 def nothing() -> None:
-    """There is nothing to check."""
+    """There is nothing to do."""
 
 
 def none() -> int:
@@ -38,7 +38,8 @@ def none() -> int:
 class Material:
     """Either `content` or `stream` is there. `identity` is the same for the same bytes only; empty where that cannot
     be known. `meter` counts what is fetched. `check` raises ImageFault when the source has changed meanwhile. `local`
-    counts the bytes that were here and not fetched. `chunks`: where on the disk its chunks are, if it has some."""
+    counts the bytes that were here and not fetched. `chunks`: where on the disk its chunks are, if it has some.
+    `planned` is to be called when the tables of `content` were read, before its data are."""
 
     subject: str
     identity: str
@@ -46,6 +47,7 @@ class Material:
     content: Content | None = None
     stream: Opener | None = None
     check: Callable[[], None] = nothing
+    planned: Callable[[], None] = nothing
     local: Callable[[], int] = none
     chunks: Callable[[], Iterable[tuple[int, Chunk]]] | None = None
 
