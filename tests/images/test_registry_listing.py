@@ -19,6 +19,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import (
+    OCI_CONFIG,
     OCI_EMPTY,
     OCI_INDEX,
     OCI_MANIFEST,
@@ -128,7 +129,7 @@ def test_ls_shows_repositories_and_tags(registry: Registry, repository: Callable
     shown = run.invoke(cli, ["image", "ls", reference.name])
     assert [line.split()[0] for line in shown.output.splitlines()] == ["TAG", "all", "v1"]
     rows = json.loads(run.invoke(cli, ["image", "ls", reference.name, "-o", "json"]).output)
-    assert rows[1] == {"tag": "v1", "digest": str(digest), "size": 4000, "platforms": [], "fault": ""}
+    assert rows[1] == {"tag": "v1", "digest": str(digest), "size": 4000, "platforms": ["linux/amd64"], "fault": ""}
 
 
 def test_ls_leaves_out_what_is_attached(registry: Registry, repository: Callable[[], Reference]) -> None:
@@ -139,6 +140,27 @@ def test_ls_leaves_out_what_is_attached(registry: Registry, repository: Callable
     for options, tags in (([], ["v1"]), (["--all"], [f"sha256-{digest.hex}", "v1"])):
         run = CliRunner().invoke(cli, ["image", "ls", reference.name, *options])
         assert [line.split()[0] for line in run.output.splitlines()] == ["TAG", *tags]
+
+
+def test_ls_shows_what_images_are_for_and_how_large_they_are(
+    registry: Registry, repository: Callable[[], Reference]
+) -> None:
+    reference = repository()
+    config = b'{"os":"linux","architecture":"arm64","variant":"v8"}'
+    described = registry.push_blob(reference, [config], media_type=OCI_CONFIG)
+    entries = []
+    for size in (3000, 7000):
+        layer = registry.push_blob(reference, [b"x" * size], media_type="application/vnd.oci.image.layer.v1.tar")
+        raw = encode(Manifest(config=described, layers=[layer]))
+        digest = registry.push_manifest(reference, raw, OCI_MANIFEST)
+        platform = Platform(os="linux", architecture=f"a{size}")
+        entries.append(Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(raw), platform=platform))
+    registry.push_manifest(reference.tagged("all"), encode(Index(manifests=entries)), OCI_INDEX)
+    found = CliRunner().invoke(cli, ["image", "ls", reference.name, "-o", "json"])
+    assert [(row["tag"], row["size"], row["platforms"], row["fault"]) for row in json.loads(found.output)] == [
+        ("all", 7000, ["linux/a3000", "linux/a7000"], ""),
+        ("v1", 7000, ["linux/arm64/v8"], ""),
+    ]
 
 
 def test_rm_takes_no_other_tag_along_unasked(registry: Registry, repository: Callable[[], Reference]) -> None:

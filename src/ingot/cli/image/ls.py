@@ -11,8 +11,11 @@ from ingot.cli.output import output_option, show
 if TYPE_CHECKING:
     from ingot.images.reference import Reference
     from ingot.images.registry.client import Registry
+    from ingot.images.registry.manifest import Descriptor, Manifest
 
 _THREADS = 8
+# Images of one index that are asked for their size: a list of tags should not take long.
+_MOST_IMAGES = 16
 # A tag that lists what is attached to an image, in registries without an API for that.
 _ATTACHED = "sha(256|512)-[0-9a-f]{64,128}([.].*)?"
 
@@ -23,7 +26,10 @@ _ATTACHED = "sha(256|512)-[0-9a-f]{64,128}([.].*)?"
 @registry_options
 @output_option("text", "json")
 def ls(place: str, every: bool, access: Access, output: str) -> None:
-    """List the repositories of a registry, or the tags of a repository with their digest, size and platforms."""
+    """List the repositories of a registry, or the tags of a repository with their digest, size and platforms.
+
+    The size of an image for several platforms is that of the largest.
+    """
     with access.client() as registry:
         rows = _repositories(registry, place) if _is_host(place) else _tags(registry, place, every)
     if output == "json":
@@ -58,7 +64,7 @@ def _tags(registry: "Registry", place: str, every: bool) -> list[dict[str, Any]]
 
 
 def _row(registry: "Registry", reference: "Reference") -> dict[str, Any]:
-    """`size` is what a pull moves at most: of an index, the sizes of its images are not known without asking."""
+    """`size` is what a pull moves at most: of an index, that of its largest image. None where it is not known."""
     from ingot.images.fault import ImageFault
     from ingot.images.registry.manifest import Manifest
 
@@ -70,9 +76,45 @@ def _row(registry: "Registry", reference: "Reference") -> dict[str, Any]:
         return row | {"fault": fault.message}
     row["digest"] = str(document.digest)
     if isinstance(document.parsed, Manifest):
-        return row | {"size": sum(layer.size for layer in document.parsed.layers)}
-    platforms = [_shown(str(each.platform)) for each in document.parsed.manifests if each.platform]
-    return row | {"platforms": [platform for platform in platforms if not platform.startswith("unknown")]}
+        return row | {"size": _size(document.parsed), "platforms": _platforms(registry, reference, document.parsed)}
+    images = [each for each in document.parsed.manifests if not str(each.platform).startswith("unknown")]
+    platforms = [_shown(str(each.platform)) for each in images if each.platform]
+    return row | {"size": _largest(registry, reference, images), "platforms": platforms}
+
+
+def _size(manifest: "Manifest") -> int:
+    return sum(layer.size for layer in manifest.layers)
+
+
+def _platforms(registry: "Registry", reference: "Reference", manifest: "Manifest") -> list[str]:
+    """What an image without an index is for, where its configuration says that."""
+    from ingot.images.fault import ImageFault
+    from ingot.images.registry.config import MOST_BYTES, decode_config
+    from ingot.images.registry.manifest import Platform
+
+    try:
+        config = decode_config(registry.read(reference, manifest.config, MOST_BYTES), str(reference))
+    except ImageFault:
+        return []
+    platform = Platform(os=config.os, architecture=config.architecture, variant=config.variant)
+    return [_shown(str(platform))] if config.os and config.architecture else []
+
+
+def _largest(registry: "Registry", reference: "Reference", images: "list[Descriptor]") -> int | None:
+    from ingot.images.fault import ImageFault
+    from ingot.images.registry.manifest import Manifest
+
+    if len(images) > _MOST_IMAGES:
+        return None
+    sizes = []
+    for image in images:
+        try:
+            manifest = registry.manifest(reference.at(image.digest)).parsed
+        except ImageFault:
+            return None
+        if isinstance(manifest, Manifest):
+            sizes.append(_size(manifest))
+    return max(sizes, default=None)
 
 
 def _shown(text: str) -> str:
