@@ -34,7 +34,7 @@ class _Scattered:
 
 
 def _pieces(plan: Plan) -> list[Piece]:
-    return [piece for unit in plan.units for piece in unit]
+    return [piece for index in range(len(plan)) for piece in plan.unit(index)]
 
 
 def test_few_pieces_are_taken_as_they_are_stored() -> None:
@@ -58,3 +58,16 @@ def test_pieces_all_over_the_place_are_joined_in_larger_grains_or_refused(monkey
     with pytest.raises(ImageFault, match="over 8 places") as caught:
         Plan(_Scattered(list(range(0, 32 << 20, 2 << 20)), 64 << 20), "disk.qcow2")
     assert (caught.value.subject, caught.value.reason) == ("disk.qcow2", "TooFragmented")
+
+
+def test_a_huge_disk_takes_no_room_for_its_units() -> None:
+    class Full(_Scattered):
+        def extents(self, start: int, end: int) -> Iterator[Extent]:
+            yield Extent(0, 700, True, 1 << 60)
+            yield Extent(700, end - 700, True, 0)
+
+    plan = Plan(Full([], (1 << 50) - 5), "the disk")
+    assert (len(plan), plan.total) == (1 << 29, (1 << 50) - 5)
+    assert plan.unit(0) == [Piece(700, UNIT)]
+    assert plan.unit((1 << 29) - 1) == [Piece((1 << 50) - UNIT + 700, UNIT - 705), Piece(0, 700)]
+    assert sum(piece.length for piece in plan.unit((1 << 29) - 1)) == plan.size((1 << 29) - 1) == UNIT - 5

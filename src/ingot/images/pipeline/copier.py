@@ -1,8 +1,9 @@
 """Content into a target: several threads, each with a unit at a time, and a journal of what is done."""
 
+import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
 from ingot.images.content import Content
@@ -35,8 +36,10 @@ class Copier:
         self._finished: SimpleQueue[int | BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._stop = False
-        self._done = bytearray(-(-len(plan.units) // 8))
-        self._left: list[int] = []
+        self._done = bytearray(-(-len(plan) // 8))
+        # The units that nobody has taken, and how many they are.
+        self._waiting: Iterator[int] = iter(())
+        self._left = 0
         self.total = plan.total
         self.moved = 0
         self.written = 0
@@ -46,13 +49,14 @@ class Copier:
         if state.plan != self._plan.digest or len(state.done) != len(self._done):
             return False
         self._done[:] = state.done
-        self.moved = sum(size for index, size in enumerate(self._plan.sizes) if self._is_done(index))
+        self.moved = sum(self._plan.size(index) for index in range(len(self._plan)) if self._is_done(index))
         return True
 
     def run(self, journal: Journal, bounds: Bounds, progress: Callable[[int, int], None]) -> int:
         """Copies what is not done; the size of the disk. Raises ImageFault and OSError, with all threads ended."""
-        self._left = [index for index in reversed(range(len(self._plan.units))) if not self._is_done(index)]
-        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(WORKERS, len(self._left)))]
+        self._waiting = (index for index in range(len(self._plan)) if not self._is_done(index))
+        self._left = len(self._plan) - int.from_bytes(self._done, "big").bit_count()
+        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(WORKERS, self._left))]
         progress(self.moved, self.total)
         for thread in threads:
             thread.start()
@@ -86,7 +90,7 @@ class Copier:
         try:
             while indexes := self._next(count):
                 began = time.monotonic()
-                self._copy([self._plan.units[index] for index in indexes], buffer)
+                self._copy([self._plan.unit(index) for index in indexes], buffer)
                 for index in indexes:
                     self._finished.put(index)
                 quick = time.monotonic() - began < _TURN_SECONDS
@@ -98,12 +102,11 @@ class Copier:
     def _next(self, count: int) -> list[int]:
         """The next units, at most so many; fewer near the end, so that there is something for all."""
         with self._lock:
-            if self._stop or not self._left:
+            if self._stop:
                 return []
-            count = min(count, -(-len(self._left) // WORKERS))
-            taken = self._left[-count:]
-            del self._left[-count:]
-            return taken[::-1]
+            taken = list(itertools.islice(self._waiting, min(count, -(-self._left // WORKERS))))
+            self._left -= len(taken)
+            return taken
 
     def _copy(self, units: list[list[Piece]], buffer: Buffer) -> None:
         written = 0
@@ -137,7 +140,7 @@ class Copier:
 
     def _mark(self, index: int) -> None:
         self._done[index >> 3] |= 1 << (index & 7)
-        self.moved += self._plan.sizes[index]
+        self.moved += self._plan.size(index)
 
     def _is_done(self, index: int) -> bool:
         return bool(self._done[index >> 3] >> (index & 7) & 1)
@@ -152,7 +155,8 @@ def copy(content: Content, subject: str, write: Callable[[int, memoryview], None
     """Gives all data of it to `write`, in the order of the storage; `subject` names it in errors. Raises ImageFault and
     what `write` raises."""
     buffer = memoryview(bytearray(UNIT))
-    for unit in Plan(content, subject).units:
-        for piece in unit:
+    plan = Plan(content, subject)
+    for index in range(len(plan)):
+        for piece in plan.unit(index):
             content.readinto(piece.start, buffer[: piece.length])
             write(piece.start, buffer[: piece.length])

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -25,18 +26,40 @@ class Piece:
 
 
 class Plan:
-    """The bytes of a content that may be other than zeros, as units of at most UNIT bytes in the order in which the
-    storage below has them. The same content makes the same plan, told by its `digest`."""
+    """The bytes of a content that may be other than zeros, as units of UNIT bytes, the last one of fewer, in the order
+    in which the storage below has them. The same content makes the same plan, told by its `digest`. It takes as much
+    memory as there are places with data, however large the disk is."""
 
     def __init__(self, content: Content, subject: str) -> None:
         """`subject` names the content in errors. Raises ImageFault: also for data that are all over the place."""
-        self.units = list(_units(_bounded(content, subject)))
-        self.sizes = [sum(piece.length for piece in unit) for unit in self.units]
-        self.total = sum(self.sizes)
-        digest = hashlib.sha256(content.size.to_bytes(8, "big"))
-        for unit in self.units:
-            digest.update(b"".join(b"%d+%d," % (piece.start, piece.length) for piece in unit) + b"\n")
+        self._extents = sorted(_bounded(content, subject), key=lambda extent: extent.stored)
+        # Where each ends, if all are put one behind the other.
+        self._ends = list(itertools.accumulate(extent.length for extent in self._extents))
+        self.total = self._ends[-1] if self._ends else 0
+        digest = hashlib.sha256(b"%d/%d" % (content.size, UNIT))
+        for extent in self._extents:
+            digest.update(b",%d+%d" % (extent.start, extent.length))
         self.digest = digest.digest()
+
+    def __len__(self) -> int:
+        """How many units there are."""
+        return -(-self.total // UNIT)
+
+    def size(self, index: int) -> int:
+        """How many bytes a unit has."""
+        return min(UNIT, self.total - index * UNIT)
+
+    def unit(self, index: int) -> list[Piece]:
+        """Where on the disk they are."""
+        begin, end = index * UNIT, index * UNIT + self.size(index)
+        pieces: list[Piece] = []
+        at = bisect_right(self._ends, begin)
+        while begin < end:
+            extent = self._extents[at]
+            length = min(self._ends[at], end) - begin
+            pieces.append(Piece(extent.end - (self._ends[at] - begin), length))
+            begin, at = begin + length, at + 1
+        return pieces
 
 
 def joined(units: Iterable[list[Piece]], most: int) -> Iterator[Piece]:
@@ -60,22 +83,6 @@ def _bounded(content: Content, subject: str) -> list[Extent]:
         if len(found) <= _MOST:
             return found
     raise ImageFault(subject, "TooFragmented", f"its data are in over {_MOST} places, {_GRAINS[-1]} bytes apart")
-
-
-def _units(extents: list[Extent]) -> Iterator[list[Piece]]:
-    unit: list[Piece] = []
-    room = UNIT
-    for extent in sorted(extents, key=lambda extent: extent.stored):
-        start, left = extent.start, extent.length
-        while left:
-            length = min(left, room)
-            unit.append(Piece(start, length))
-            start, left, room = start + length, left - length, room - length
-            if room == 0:
-                yield unit
-                unit, room = [], UNIT
-    if unit:
-        yield unit
 
 
 def _data(content: Content) -> Iterator[Extent]:
