@@ -144,6 +144,14 @@ def test_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [path.name for path in found.auth_files] == ["named.json", "auth.json", "config.json"]
 
 
+def test_the_example_of_the_docs_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = Path(__file__).parents[3] / "docs/images.md"
+    (tmp_path / "ingot").mkdir()
+    (tmp_path / "ingot/registries.yaml").write_text(docs.read_text().partition("```yaml\n")[2].partition("```")[0])
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert Settings.load().mirrors["docker.io"] == ["mirror.example/hub", "mirror.lab:5000"]
+
+
 @pytest.mark.parametrize(
     "text",
     ["[]", "ca: 5", "mirror: {}", "a: [", "insecure: x", "insecure: [http://x]", "mirrors: {a.b: ['http://c.d']}"],
