@@ -76,7 +76,7 @@ class Cache:
         self.counters = CacheCounters()
         self._shards = [_Shard() for _ in range(SHARDS)]
         self._lock = threading.Lock()
-        self._complained = False
+        self._complained = self._found_damaged = False
         try:
             private_directory(directory)
         except OSError as error:
@@ -98,8 +98,7 @@ class Cache:
             return None
         try:
             data = self._content(descriptor)
-        except OSError as error:
-            log.warning("chunk cache: %s cannot be read: %s", path, error.strerror)
+        except OSError:
             data = b""
         finally:
             os.close(descriptor)
@@ -150,7 +149,13 @@ class Cache:
     def _remove_damaged(self, path: Path) -> None:
         self.counters.damaged += 1
         self.counters.misses += 1
-        log.warning("chunk cache: %s does not have the bytes of its name; it is removed", path)
+        if not self._found_damaged:
+            # A cache that is damaged at all may be so in thousands of places; `counters` has how many.
+            self._found_damaged = True
+            message = (
+                "chunk cache: %s cannot be read or has not the bytes of its name; it is removed, and so are others"
+            )
+            log.warning(message, path)
         with contextlib.suppress(OSError):
             path.unlink()
 

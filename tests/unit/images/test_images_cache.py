@@ -47,6 +47,16 @@ def test_what_was_put_is_there_for_others(tmp_path: Path) -> None:
     assert other.usage() == (SIZE, 1)
 
 
+def test_damage_all_over_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = Cache(tmp_path)
+    fill(cache, range(20))
+    for path in (tmp_path / "chunks").glob("*/*"):
+        path.write_bytes(b"damaged")
+    assert [cache.get(digest(data(number))) for number in range(20)] == [None] * 20
+    assert cache.counters.damaged == 20
+    assert len(caplog.records) == 1
+
+
 @pytest.mark.parametrize("harm", [b"", b"short", data(2), data(1) + b"more"])
 def test_a_damaged_file_is_removed_and_counts_as_absent(tmp_path: Path, harm: bytes) -> None:
     cache, content = Cache(tmp_path), data(1)
