@@ -21,6 +21,7 @@ from ingot.images.chunk import CHUNK_SIZE
 from ingot.images.container_disk import open_container_disk
 from ingot.images.content import read
 from ingot.images.disk import open_disk
+from ingot.images.lazy.open import open_lazy
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.seeds import register
@@ -84,6 +85,14 @@ def test_inspect(pushed: Reference, tmp_path: Path) -> None:
     assert "os=debian" in text
 
 
+def test_inspect_shows_the_index_that_push_printed(repository: Callable[[], Reference], disk: Path) -> None:
+    reference = repository()
+    digest = done("push", disk, reference, "--index", "--platform", "linux/amd64")["digest"]
+    found = done("inspect", reference, "--platform", "linux/amd64")
+    assert (found["index"], found["digest"] == digest) == (digest, False)
+    assert f"{digest}, of which this is linux/amd64" in run("inspect", reference, "--platform", "linux/amd64").stdout
+
+
 def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, disk: Path, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
     content = open_container_disk(registry, registry.resolve(pushed)).content()
@@ -98,7 +107,7 @@ def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, disk:
 
 
 def test_inspect_and_verify_an_image_without_chunks(
-    repository: Callable[[], Reference], tmp_path: Path, disk: Path
+    registry: Registry, repository: Callable[[], Reference], tmp_path: Path, disk: Path
 ) -> None:
     if lacking := Builder.why_not():
         pytest.skip(lacking)
@@ -111,6 +120,11 @@ def test_inspect_and_verify_an_image_without_chunks(
     found = done("inspect", reference)["disk"]
     assert (found["format"], found["size"], found["read"]) == ("qcow2", SIZE, "stream")
     assert found["chunks"] is None
+    cache = Cache(tmp_path / "cache")
+    assert "once this machine has an index" in run("inspect", reference, "--cache", cache.directory).stdout
+    open_lazy(registry, reference, cache).close()
+    assert done("inspect", reference, "--cache", cache.directory)["disk"]["read"] == "indexed"
+    assert "by the index that this machine has" in run("inspect", reference, "--cache", cache.directory).stdout
     assert "all as they should be" in run("verify", reference).stdout
     newer = reference.tagged("v2")
     done("push", disk, newer)

@@ -34,6 +34,10 @@ class IndexStore:
                 os.utime(path)
             yield path
 
+    def has(self, digest: Digest) -> bool:
+        """Whether there is an index of the layer with this digest."""
+        return (self._directory / digest.hex).is_file()
+
     def size(self) -> int:
         """How many bytes there are, also of unfinished ones."""
         return sum(status.st_size for status, _ in self._files())

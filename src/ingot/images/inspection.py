@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ingot.images.container_disk import ContainerDisk, open_container_disk
 from ingot.images.content import read
+from ingot.images.digest import Digest
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.qcow2.header import HEAD as QCOW2_HEAD
@@ -28,9 +29,18 @@ class ChunkFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class Here:
+    """What this machine has: whether it has the chunk of a digest, and an index of the layer of a digest."""
+
+    chunk: Callable[[bytes], bool]
+    index: Callable[[Digest], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class DiskFigures:
-    """The disk: in the file `name` of `file_size` bytes and a `format`; `how` it is read, chunked or stream. `data` are
-    its bytes that are not holes. What cannot be known without reading all of the layer is None."""
+    """The disk: in the file `name` of `file_size` bytes and a `format`; `how` it is read: `chunked`, `indexed` where
+    this machine has an index of its layer, or `stream`. `data` are its bytes that are not holes. What cannot be known
+    without reading all of the layer is None."""
 
     name: str
     format: str
@@ -50,20 +60,19 @@ class Inspection:
     disk: DiskFigures
 
 
-def inspect_image(registry: Registry, image: Image, here: Callable[[bytes], bool]) -> Inspection:
-    """Reads tables and headers only; of a layer without a table, the beginning. `here` tells whether this machine has
-    the chunk of a digest. Raises ImageFault."""
+def inspect_image(registry: Registry, image: Image, here: Here) -> Inspection:
+    """Reads tables and headers only; of a layer without a table, the beginning. Raises ImageFault."""
     config = registry.config(image)
     if image.index is not None and isinstance(image.index.parsed, Index):
         platforms = [str(each.platform) for each in image.index.parsed.manifests if each.platform]
     else:
         platforms = ["/".join(part for part in (config.os, config.architecture, config.variant) if part)]
     disk = open_container_disk(registry, image)
-    figures = _streamed(disk) if disk.pieces is None else _chunked(disk, disk.pieces, here)
+    figures = _streamed(disk, here) if disk.pieces is None else _chunked(disk, disk.pieces, here)
     return Inspection(image, platforms, config.labels, image.manifest.layers, figures)
 
 
-def _chunked(disk: ContainerDisk, pieces: Pieces, here: Callable[[bytes], bool]) -> DiskFigures:
+def _chunked(disk: ContainerDisk, pieces: Pieces, here: Here) -> DiskFigures:
     file = disk.content()
     kind = sniff(bytes(read(file, 0, min(HEAD, file.size))))
     chunks = _count(pieces, here)
@@ -74,14 +83,14 @@ def _chunked(disk: ContainerDisk, pieces: Pieces, here: Callable[[bytes], bool])
     return DiskFigures(disk.name, kind, disk.how, file.size, content.size, data, chunks)
 
 
-def _count(pieces: Pieces, here: Callable[[bytes], bool]) -> ChunkFigures:
+def _count(pieces: Pieces, here: Here) -> ChunkFigures:
     chunks = list(pieces.chunks())
     distinct = {chunk.digest: chunk.end - chunk.start for chunk in chunks}
-    found = [size for digest, size in distinct.items() if here(digest)]
+    found = [size for digest, size in distinct.items() if here.chunk(digest)]
     return ChunkFigures(len(chunks), len(distinct), sum(distinct.values()), len(found), sum(found))
 
 
-def _streamed(disk: ContainerDisk) -> DiskFigures:
+def _streamed(disk: ContainerDisk, here: Here) -> DiskFigures:
     with disk.stream() as stream:
         head = stream.head(HEAD)
         member = stream.member
@@ -89,7 +98,8 @@ def _streamed(disk: ContainerDisk) -> DiskFigures:
         raise ImageFault(disk.blob.subject, "NoDisk", "it has no regular file in disk/, as a container disk has")
     kind = sniff(head)
     size = member.size if kind in ("raw", "iso") else _virtual_size(disk, head) if kind == "qcow2" else None
-    return DiskFigures(member.name, kind, disk.how, member.size, size, None, None)
+    how = "indexed" if here.index(disk.layer.digest) else disk.how
+    return DiskFigures(member.name, kind, how, member.size, size, None, None)
 
 
 def _virtual_size(disk: ContainerDisk, head: bytes) -> int:

@@ -1,6 +1,6 @@
 """`ingot image inspect`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,11 @@ from ingot.cli.image.registry_options import Access, platform_option, registry_o
 from ingot.cli.output import output_option, show
 
 if TYPE_CHECKING:
-    from ingot.images.inspection import DiskFigures, Inspection
+    from ingot.images.inspection import DiskFigures, Here, Inspection
     from ingot.images.registry.manifest import Platform
+
+
+_STREAMED = "from the front, and lazily once this machine has an index"
 
 
 @click.command(epilog="Example: ingot image inspect registry.example/vmdisks/debian:12")
@@ -46,17 +49,18 @@ def inspect(reference: str, cache: Path | None, platform: "Platform | None", acc
 
 
 @contextmanager
-def _present(directory: Path) -> Iterator[Callable[[bytes], bool]]:
-    """Whether this machine has a chunk: in its cache, or in a disk that was made from an image."""
+def _present(directory: Path) -> "Iterator[Here]":
+    """What this machine has: chunks in its cache, or in a disk that was made from an image, and indexes."""
     from ingot.images.cache import Cache
+    from ingot.images.inspection import Here
     from ingot.images.seeds import Seeds
 
     if not directory.is_dir():
-        yield lambda digest: False
+        yield Here(lambda digest: False, lambda digest: False)
         return
     cache = Cache(directory)
     with Seeds(directory / "seeds") as seeds:
-        yield lambda digest: cache.has(digest) or seeds.has(digest)
+        yield Here(lambda digest: cache.has(digest) or seeds.has(digest), cache.indexes.has)
 
 
 def _document(found: "Inspection") -> dict[str, Any]:
@@ -71,6 +75,7 @@ def _document(found: "Inspection") -> dict[str, Any]:
     return {
         "reference": str(found.image.reference),
         "digest": str(found.image.digest),
+        "index": str(found.image.index.digest) if found.image.index else None,
         "platforms": found.platforms,
         "labels": found.labels,
         "layers": [
@@ -91,7 +96,10 @@ def _document(found: "Inspection") -> dict[str, Any]:
 def _lines(found: "Inspection") -> list[str]:
     from ingot.cli.image.progress import in_bytes
 
-    rows = [("Image", str(found.image.reference)), ("Platforms", ", ".join(found.platforms))]
+    rows = [("Image", str(found.image.reference))]
+    if found.image.index is not None:
+        rows.append(("Index", f"{found.image.index.digest}, of which this is {found.image.platform}"))
+    rows.append(("Platforms", ", ".join(found.platforms)))
     rows += [("Label", f"{key}={value}") for key, value in found.labels.items()]
     rows += [("Layer", f"{each.digest}, {in_bytes(each.size)}, {each.media_type}") for each in found.layers]
     rows += _disk_rows(found.disk)
@@ -106,7 +114,8 @@ def _disk_rows(disk: "DiskFigures") -> list[tuple[str, str]]:
     if disk.size is not None and disk.data is not None:
         rows.append(("Data", f"{in_bytes(disk.data)}; {in_bytes(disk.size - disk.data)} are holes"))
     if disk.chunks is None:
-        rows.append(("Chunks", "none: its layer is read from the front, and lazily once this machine has an index"))
+        way = "lazily, by the index that this machine has" if disk.how == "indexed" else _STREAMED
+        rows.append(("Chunks", f"none: its layer is read {way}"))
         return rows
     chunks = disk.chunks
     same = f", {chunks.count - chunks.distinct} of them repeated" if chunks.count > chunks.distinct else ""
