@@ -34,6 +34,18 @@ _SECONDS = 10.0
 @click.option("--index", is_flag=True, help="Keep the tag's images for other platforms, with this one in an index.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label; may be repeated.")
 @click.option("--level", type=click.IntRange(1, 19), help="How hard zstd tries, from 1 to 19; 6 without it.")
+@click.option(
+    "--mount-from",
+    multiple=True,
+    metavar="REPOSITORY",
+    help="Take the layer from it, in the same registry, if it is there; may be repeated.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where pushed layers are noted, to be found again; without it, $INGOT_CACHE or ~/.cache/ingot.",
+)
 @registry_options
 @output_option("text", "json")
 def push(
@@ -43,6 +55,8 @@ def push(
     index: bool,
     labels: tuple[str, ...],
     level: int | None,
+    mount_from: tuple[str, ...],
+    cache: Path | None,
     access: Access,
     output: str,
 ) -> None:
@@ -50,14 +64,19 @@ def push(
 
     DISK is raw, qcow2, vmdk, vdi, vhdx or an ISO. Zeros are left out. Its layer is in zstd:chunked form: every tool
     can unpack it, and Ingot reads it in any order, checks each chunk, and fetches only what has changed.
+
+    A layer that this machine has pushed to the registry before, or that another tag of the repository has, is not sent
+    again.
     """
     from ingot.cli.image.progress import progress
+    from ingot.images.cache import default_directory
     from ingot.images.disk import open_disk
     from ingot.images.push import PushOptions, lay_out, push_file
     from ingot.images.reference import Reference
 
-    options = PushOptions(platform, index, _parse(labels), level)
     with access.client() as registry:
+        others = [Reference.repository_of(name) for name in mount_from]
+        options = PushOptions(platform, index, _parse(labels), level, others, cache or default_directory())
         target = Reference.parse(reference)
         content = open_disk(disk)
         try:
