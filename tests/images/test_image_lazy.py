@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import shutil
-import subprocess
-import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +25,6 @@ from ingot.images.pipeline.source import Source
 from ingot.images.push import PushOptions, push_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
-from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
 from ingot.images.registry.settings import Settings
 
 CHUNKS = 256
@@ -219,37 +214,3 @@ def test_a_registry_that_stays_away_is_a_clear_error(
             # Nothing is remembered against it.
             start = SIZE - 2 * CHUNK_SIZE
             assert read(lazy, start, CHUNK_SIZE) == disk.read_bytes()[start : start + CHUNK_SIZE]
-
-
-@pytest.fixture
-def foreign(registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> Reference:
-    """A qcow2 in a gzip layer, as other tools make it."""
-    subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, tmp_path / "disk.qcow2"], check=True)
-    with tarfile.open(tmp_path / "layer.tar", "w") as archive:
-        archive.add(tmp_path / "disk.qcow2", "disk/disk.qcow2")
-    layer = gzip.compress((tmp_path / "layer.tar").read_bytes(), 1)
-    reference = repository()
-    config = registry.push_blob(reference, [b"{}"], media_type=OCI_CONFIG)
-    pushed = registry.push_blob(reference, [layer], media_type="application/vnd.oci.image.layer.v1.tar+gzip")
-    registry.push_manifest(reference, encode(Manifest(config=config, layers=[pushed])), OCI_MANIFEST)
-    return reference
-
-
-def test_a_foreign_layer_is_read_once_and_then_lazily(
-    registry: Registry, foreign: Reference, disk: Path, tmp_path: Path
-) -> None:
-    told: list[tuple[int, int]] = []
-    cache = Cache(tmp_path / "cache")
-    first = open_lazy(registry, foreign, cache, ALONE, progress=lambda done, whole: told.append((done, whole)))
-    assert read(first, 0, first.size) == disk.read_bytes()
-    assert first.chunks.figures.moved == 0
-    assert told[-1][0] == told[-1][1] > 0
-    first.close()
-    # Without the chunks, but with the index, only what is read comes.
-    shutil.rmtree(cache.directory / "chunks")
-    second = open_lazy(registry, foreign, cache, ALONE, progress=lambda done, whole: pytest.fail("read as a whole"))
-    start = SIZE // 2
-    assert read(second, start, 8192) == disk.read_bytes()[start : start + 8192]
-    assert 0 < second.chunks.figures.moved < told[-1][1]
-    assert read(second, 0, second.size) == disk.read_bytes()
-    second.close()

@@ -86,20 +86,21 @@ class IndexBuilder:
         self._hash = hashlib.sha256()
         self._point = (0, 0)
         self._written = 0
-        self._possible = True
+        # Whether there can be an index, by what has come so far.
+        self.possible = True
 
     def begin(self, name: str, codec: Decompressor) -> None:
         """The stream begins, and is compressed as `name` says."""
         self._codec = name
         checkpoint = codec.checkpoint()
         if checkpoint is None:
-            self._possible = False
+            self.possible = False
         else:
             self._open_span(codec.position, checkpoint)
 
     def add(self, output: bytes | memoryview, codec: Decompressor) -> None:
         """The stream goes on with `output`, which `codec` has just given. Raises OSError."""
-        if not self._possible:
+        if not self.possible:
             return
         self._hash.update(output)
         self._zeros = self._zeros and _ZEROS.startswith(output)
@@ -108,19 +109,19 @@ class IndexBuilder:
         if grown >= SPAN and self._blob_size - codec.position > _LEAST_REST and codec.position > self._position:
             self._border(codec)
         elif grown > _MOST_SPAN:
-            self._possible = False
+            self.possible = False
 
     def _border(self, codec: Decompressor) -> None:
         checkpoint = codec.checkpoint()
         if checkpoint is None:
-            self._possible = self._size - self._start <= _MOST_SPAN
+            self.possible = self._size - self._start <= _MOST_SPAN
             return
         self._close_span()
         self._open_span(codec.position, checkpoint)
 
     def _open_span(self, position: int, checkpoint: bytes) -> None:
         if self._written + len(checkpoint) > self._limit:
-            self._possible = False
+            self.possible = False
             return
         self._file.write(checkpoint)
         self._start, self._position, self._zeros = self._size, position, True
@@ -129,13 +130,16 @@ class IndexBuilder:
         self._written += len(checkpoint)
 
     def _close_span(self) -> None:
-        span = Span(self._start, self._position, self._hash.digest(), self._zeros, *self._point)
-        self._spans.append(span)
+        self._spans.append(Span(self._start, self._position, self._hash.digest(), self._zeros, *self._point))
+        self.ended(self._spans[-1])
+
+    def ended(self, span: Span) -> None:
+        """A span ends with the output that was added last. For those who keep what is in it."""
 
     def end(self, member: Member | None) -> None:
         """The stream is over, and was what it should be. Raises OSError."""
-        self._possible = self._possible and self._size > 0
-        if not self._possible:
+        self.possible = self.possible and self._size > 0
+        if not self.possible:
             return
         if self._size > self._start:
             self._close_span()

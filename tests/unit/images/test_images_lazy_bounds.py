@@ -148,7 +148,7 @@ def test_a_trace_of_more_than_the_cache_holds_ends(tmp_path: Path) -> None:
 
 
 def hydrate(opened: LazyChunks, cache: Cache) -> Hydrator:
-    hydrator = Hydrator(opened, cache.limit)
+    hydrator = Hydrator(opened, cache)
     hydrator._thread.join(20)
     assert not hydrator._thread.is_alive()
     return hydrator

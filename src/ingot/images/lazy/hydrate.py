@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+from ingot.images.cache import Cache
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.room import Room
@@ -26,11 +27,10 @@ class Hydrator:
     for no limit. It ends by itself; `done` is set when all is there that the cache takes. A chunk that the cache has no
     room for beside the rest of the image is not fetched."""
 
-    def __init__(self, chunks: LazyChunks, limit: int, rate: int = 0) -> None:
-        """`limit` is that of the cache."""
+    def __init__(self, chunks: LazyChunks, cache: Cache, rate: int = 0) -> None:
         self.done = threading.Event()
         self._chunks = chunks
-        self._limit = limit
+        self._cache = cache
         self._rate = rate
         self._moved = 0
         self._closed = threading.Event()
@@ -55,7 +55,7 @@ class Hydrator:
 
     def _batches(self) -> Iterator[list[int]]:
         """What the cache lacks and has room for: few chunks at a time, which inflate to little."""
-        table, room = self._chunks.table, Room(self._limit)
+        table, room = self._chunks.table, Room(self._cache.limit - self._cache.indexes.size())
         batch: list[int] = []
         size = left_out = 0
         for number in range(len(table)):
@@ -74,7 +74,7 @@ class Hydrator:
             yield batch
         if left_out:
             message = "hydration: the image does not fit a cache of %d bytes: %d of its %d chunks are fetched when they"
-            log.warning(message + " are read", self._limit, left_out, len(table))
+            log.warning(message + " are read", self._cache.limit, left_out, len(table))
 
     def _bring(self, numbers: list[int]) -> bool:
         """Whether there is any use in going on. A chunk that cannot be had is left out."""

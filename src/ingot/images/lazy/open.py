@@ -12,8 +12,8 @@ from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.lazy import trace
 from ingot.images.lazy.chunks import LazyChunks
+from ingot.images.lazy.first_contact import open_indexed
 from ingot.images.lazy.flights import PATIENCE_SECONDS
-from ingot.images.lazy.foreign import open_foreign
 from ingot.images.lazy.hydrate import Hydrator
 from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.table import ChunkTable
@@ -79,7 +79,7 @@ class LazyDisk:
         else:
             self.chunks.follow(traced)
         if options.hydrate:
-            self._hydrator = Hydrator(self.chunks, self._cache.limit, options.rate)
+            self._hydrator = Hydrator(self.chunks, self._cache, options.rate)
 
     def _trace(self, registry: Registry) -> list[int] | None:
         """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
@@ -121,7 +121,7 @@ def open_lazy(
     chosen = options or LazyOptions()
     disk = open_container_disk(registry, registry.resolve(reference, platform))
     if disk.pieces is None:
-        content, chunks = open_foreign(disk, cache, progress, chosen.patience)
+        content, chunks = open_indexed(disk, cache, progress, chosen.patience)
     else:
         table = ChunkTable(disk.pieces.chunks())
         disks = LocalDisks(open_seeds(cache.directory))

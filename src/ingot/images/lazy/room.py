@@ -4,10 +4,10 @@ from ingot.images.cache import SHARDS
 
 
 class Room:
-    """The room of a cache of `limit` bytes, for the chunks of one image. Each shard of a cache has its own."""
+    """The room for one image in a cache that has `size` bytes for chunks. Each shard of a cache has its own."""
 
-    def __init__(self, limit: int) -> None:
-        self._left = [limit // SHARDS] * SHARDS
+    def __init__(self, size: int) -> None:
+        self._left = [max(size, 0) // SHARDS] * SHARDS
         self._taken: set[bytes] = set()
 
     def take(self, digest: bytes, size: int) -> bool:

@@ -1,4 +1,4 @@
-"""Layers that were not made for random access: read once, and lazy from then on."""
+"""The first contact with a layer that was not made for random access: it is read once, and lazy from then on."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -11,16 +11,15 @@ from ingot.images.container_disk import ContainerDisk
 from ingot.images.content import Content, Extent
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
-from ingot.images.gzip_index import Index, IndexBuilder
+from ingot.images.gzip_index import Index, IndexBuilder, Span
 from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.table import ChunkTable
-from ingot.images.tar import Member
 
 Progress = Callable[[int, int], None]
 
 
-def open_foreign(disk: ContainerDisk, cache: Cache, progress: Progress, patience: float) -> tuple[Content, LazyChunks]:
+def open_indexed(disk: ContainerDisk, cache: Cache, progress: Progress, patience: float) -> tuple[Content, LazyChunks]:
     """The disk's file through the index of its layer, which is made if there is none. Raises ImageFault."""
     index = _index(disk, cache, progress)
     try:
@@ -90,17 +89,10 @@ class _Filling(IndexBuilder):
     def add(self, output: bytes | memoryview, codec: Decompressor) -> None:
         self._content += output
         super().add(output, codec)
-        self._keep()
-
-    def end(self, member: Member | None) -> None:
-        super().end(member)
-        self._keep()
-
-    def _keep(self) -> None:
-        """Keeps what was gathered when it has become a span."""
-        if not self._possible:
+        if not self.possible:
             self._content.clear()
-        elif self._spans and self._spans[-1].start + len(self._content) == self._size:
-            if not self._spans[-1].zeros:
-                self._cache.put(self._spans[-1].digest, bytes(self._content))
-            self._content.clear()
+
+    def ended(self, span: Span) -> None:
+        if not span.zeros:
+            self._cache.put(span.digest, bytes(self._content))
+        self._content.clear()

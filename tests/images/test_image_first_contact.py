@@ -1,0 +1,65 @@
+"""Layers that were not made for random access: read once as a whole, and lazily from then on."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ingot.images.cache import Cache
+from ingot.images.content import read
+from ingot.images.lazy.open import LazyOptions, open_lazy
+from ingot.images.reference import Reference
+from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
+
+SIZE = 32 << 20
+ALONE = LazyOptions(follow=False)
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data and zeros, 1 MiB each in turns."""
+    path = tmp_path_factory.mktemp("disk") / "disk.raw"
+    path.write_bytes(b"".join(os.urandom(1 << 20) + bytes(1 << 20) for _ in range(SIZE >> 21)))
+    return path
+
+
+@pytest.fixture
+def gzipped(registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> Reference:
+    """A qcow2 in a gzip layer, as other tools make it."""
+    subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, tmp_path / "disk.qcow2"], check=True)
+    with tarfile.open(tmp_path / "layer.tar", "w") as archive:
+        archive.add(tmp_path / "disk.qcow2", "disk/disk.qcow2")
+    layer = gzip.compress((tmp_path / "layer.tar").read_bytes(), 1)
+    reference = repository()
+    config = registry.push_blob(reference, [b"{}"], media_type=OCI_CONFIG)
+    pushed = registry.push_blob(reference, [layer], media_type="application/vnd.oci.image.layer.v1.tar+gzip")
+    registry.push_manifest(reference, encode(Manifest(config=config, layers=[pushed])), OCI_MANIFEST)
+    return reference
+
+
+def test_a_gzip_layer_is_read_once_and_then_lazily(
+    registry: Registry, gzipped: Reference, disk: Path, tmp_path: Path
+) -> None:
+    told: list[tuple[int, int]] = []
+    cache = Cache(tmp_path / "cache")
+    first = open_lazy(registry, gzipped, cache, ALONE, progress=lambda done, whole: told.append((done, whole)))
+    assert read(first, 0, first.size) == disk.read_bytes()
+    assert first.chunks.figures.moved == 0
+    assert told[-1][0] == told[-1][1] > 0
+    first.close()
+    # Without the chunks, but with the index, only what is read comes.
+    shutil.rmtree(cache.directory / "chunks")
+    second = open_lazy(registry, gzipped, cache, ALONE, progress=lambda done, whole: pytest.fail("read as a whole"))
+    start = SIZE // 2
+    assert read(second, start, 8192) == disk.read_bytes()[start : start + 8192]
+    assert 0 < second.chunks.figures.moved < told[-1][1]
+    assert read(second, 0, second.size) == disk.read_bytes()
+    second.close()
