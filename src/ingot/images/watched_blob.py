@@ -1,69 +1,37 @@
 """A blob whose chunks are checked while somebody else reads it from front to back."""
 
-from typing import Self
-
-from ingot.images.blob import Blob, Bytes, ByteStream
+from ingot.images.blob import Blob, ByteStream
+from ingot.images.wrapped_blob import WrappedBlob, WrappedStream
 from ingot.images.zstd_chunked.pieces import Pieces
 from ingot.images.zstd_chunked.remote import open_chunk
 
 
-class WatchedBlob:
+class WatchedBlob(WrappedBlob):
     """Reads as `blob` does; what goes through its streams is checked to have the chunks of `pieces` where these say.
     For one stream from the start."""
 
     def __init__(self, blob: Blob, pieces: Pieces) -> None:
-        self._blob = blob
+        super().__init__(blob)
         self._frames = _Frames(blob.subject, pieces)
-
-    @property
-    def subject(self) -> str:
-        return self._blob.subject
-
-    @property
-    def size(self) -> int:
-        return self._blob.size
-
-    @property
-    def ranged(self) -> bool:
-        return self._blob.ranged
 
     @property
     def checked(self) -> int:
         """How many chunks were right."""
         return self._frames.checked
 
-    def readinto(self, start: int, buffer: memoryview) -> None:
-        self._blob.readinto(start, buffer)
-
-    def read(self, start: int, length: int) -> Bytes:
-        return self._blob.read(start, length)
-
     def stream(self, start: int = 0) -> ByteStream:
-        return _WatchedStream(self._blob.stream(start), self._frames)
+        return _WatchedStream(super().stream(start), self._frames)
 
 
-class _WatchedStream:
+class _WatchedStream(WrappedStream):
     def __init__(self, stream: ByteStream, frames: "_Frames") -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._frames = frames
 
-    @property
-    def position(self) -> int:
-        return self._stream.position
-
     def readinto(self, buffer: memoryview) -> int:
-        count = self._stream.readinto(buffer)
+        count = super().readinto(buffer)
         self._frames.feed(buffer[:count])
         return count
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _Frames:

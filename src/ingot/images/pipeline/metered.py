@@ -4,11 +4,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 
 from ingot.images.blob import Blob, Bytes, ByteStream
 from ingot.images.content import Content, Extent
 from ingot.images.fault import ImageFault
+from ingot.images.wrapped_blob import WrappedBlob, WrappedStream
 
 # What may come at once after a pause, in seconds of the rate.
 _BURST = 0.1
@@ -47,31 +47,19 @@ def _reading(subject: str) -> Iterator[None]:
         raise ImageFault(subject, "ReadFailed", f"it cannot be read: {error.strerror}") from None
 
 
-class MeteredBlob:
+class MeteredBlob(WrappedBlob):
     """A blob with a meter."""
 
     def __init__(self, blob: Blob, meter: Meter) -> None:
-        self._blob = blob
+        super().__init__(blob)
         self._meter = meter
-
-    @property
-    def subject(self) -> str:
-        return self._blob.subject
-
-    @property
-    def size(self) -> int:
-        return self._blob.size
-
-    @property
-    def ranged(self) -> bool:
-        return self._blob.ranged
 
     def readinto(self, start: int, buffer: memoryview) -> None:
         size = _SLICE if self._meter.rate else max(len(buffer), 1)
         for at in range(0, len(buffer), size):
             part = buffer[at : at + size]
             with _reading(self.subject):
-                self._blob.readinto(start + at, part)
+                self._below.readinto(start + at, part)
             self._meter.add(len(part))
 
     def read(self, start: int, length: int) -> Bytes:
@@ -80,33 +68,20 @@ class MeteredBlob:
         return buffer
 
     def stream(self, start: int = 0) -> ByteStream:
-        return _MeteredStream(self._blob.stream(start), self.subject, self._meter)
+        return _MeteredStream(super().stream(start), self.subject, self._meter)
 
 
-class _MeteredStream:
+class _MeteredStream(WrappedStream):
     def __init__(self, stream: ByteStream, subject: str, meter: Meter) -> None:
-        self._stream = stream
+        super().__init__(stream)
         self._subject = subject
         self._meter = meter
 
-    @property
-    def position(self) -> int:
-        return self._stream.position
-
     def readinto(self, buffer: memoryview) -> int:
         with _reading(self._subject):
-            count = self._stream.readinto(buffer[:_SLICE] if self._meter.rate else buffer)
+            count = self._below.readinto(buffer[:_SLICE] if self._meter.rate else buffer)
         self._meter.add(count)
         return count
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class MeteredContent:
