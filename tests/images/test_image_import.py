@@ -220,6 +220,41 @@ def test_from_standard_input(tmp_path: Path, disk: Path) -> None:
     _only(tmp_path, "disk")
 
 
+def test_what_cannot_go_on_later_says_so(tmp_path: Path, disk: Path) -> None:
+    process = _pull("-", tmp_path / "disk", stdin=subprocess.PIPE)
+    _, wrong = process.communicate(gzip.compress(disk.read_bytes(), 1)[:-100_000])
+    assert process.returncode == 1
+    assert b"has to begin anew" in wrong
+    process = _pull("-", tmp_path / "disk", stdin=subprocess.PIPE)
+    _, wrong = process.communicate(b"QFI\xfb" + bytes(1 << 20))
+    assert process.returncode == 1
+    assert b"begin anew" not in wrong
+    _only(tmp_path)
+
+
+def test_an_nbd_server_that_goes_away_is_begun_anew(tmp_path: Path) -> None:
+    path, large = tmp_path / "nbd", tmp_path / "large"
+    large.write_bytes(os.urandom(64 << 20))
+    server = subprocess.Popen(["nbdkit", "-f", "-r", "-U", path, "--filter=rate", "file", large, "rate=160M"])
+    try:
+        while not path.exists():
+            assert server.poll() is None
+            time.sleep(0.01)
+
+        def go(done: int, total: int) -> None:
+            if done:
+                server.kill()
+
+        source = Source.parse(f"nbd+unix:///?socket={path}")
+        with pytest.raises(ImageFault, match="has to begin anew") as caught:
+            import_image(source, tmp_path / "disk", ImportOptions(), go)
+    finally:
+        server.kill()
+        server.wait()
+    assert caught.value.retry
+    _only(tmp_path, "nbd", "large")
+
+
 def test_the_second_of_two_at_once_is_refused(tmp_path: Path, disk: Path) -> None:
     first = _pull("-", tmp_path / "disk", stdin=subprocess.PIPE)
     while not (tmp_path / ".disk.ingot-part").exists():

@@ -52,8 +52,8 @@ def pull(
 
     SIZE is in bytes, or with K, M, G, T for powers of 1000 or Ki, Mi, Gi, Ti for those of 1024, as in Kubernetes.
 
-    FILE appears whole or not at all. The same command goes on where an interrupted one was, unless SOURCE is NBD or
-    standard input, which nobody can tell from another one.
+    FILE appears whole or not at all. The same command goes on where an interrupted one was, unless SOURCE is NBD,
+    standard input, or behind a web server that gives neither ETag nor date: nobody can tell these from other ones.
     """
     from ingot.cli.image.progress import progress
     from ingot.images.cache import default_directory

@@ -83,6 +83,12 @@ def _make_private(state: Path) -> None:
         raise ImageFault(str(state), "BadState", f"no journal can be kept in it: {error.strerror}") from None
 
 
+def _without_resume(fault: ImageFault) -> ImageFault:
+    """The same for an import that the next one would go on with, were it of another kind of source."""
+    message = f"{fault.message}; an import of this source cannot go on later, and has to begin anew"
+    return ImageFault(fault.subject, fault.reason, message, fault.retry)
+
+
 class _Work(Protocol):
     """The way of the bytes: Copier or Pourer."""
 
@@ -143,6 +149,8 @@ class _Import:
         except ImageFault as fault:
             if self._useless(fault, state):
                 self._part.discard(self._journal)
+            if work.moved and not self._material.identity and (fault.retry or fault.reason == "Truncated"):
+                raise _without_resume(fault) from None
             raise
         except OSError as error:
             self._part.discard(self._journal)
