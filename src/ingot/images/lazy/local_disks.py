@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import threading
 
 from ingot.images.seeds import Place, Seeds
 
@@ -15,28 +14,22 @@ class LocalDisks:
 
     def __init__(self, seeds: Seeds) -> None:
         self._seeds = seeds
-        self._lock = threading.Lock()
 
     def has(self, digest: bytes) -> bool:
         """Whether a disk should have this chunk."""
-        return self._find(digest) is not None
+        return self._seeds.has(digest)
 
     def get(self, digest: bytes) -> bytes | None:
         """The bytes of this digest, verified, or None."""
-        place = self._find(digest)
+        place = self._seeds.find(digest)
         if place is None:
             return None
         data = _read(place)
         return data if hashlib.sha256(data).digest() == digest else None
 
-    def _find(self, digest: bytes) -> Place | None:
-        with self._lock:
-            return self._seeds.find(digest)
-
     def close(self) -> None:
         """Nobody may ask any more."""
-        with self._lock:
-            self._seeds.close()
+        self._seeds.close()
 
 
 def _read(place: Place) -> bytes:
