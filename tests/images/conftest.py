@@ -18,6 +18,12 @@ from ingot.images.registry.settings import Settings
 _numbers = itertools.count(1)
 
 
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Commands keep nothing in the user's cache, and find nothing there."""
+    monkeypatch.setenv("INGOT_CACHE", str(tmp_path_factory.getbasetemp() / f"cache-{next(_numbers)}"))
+
+
 def _started(server: DockerRegistry) -> Iterator[DockerRegistry]:
     if lacking := server.why_not():
         pytest.skip(lacking)

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from images.test_image_push import disk as disk
 from images.test_image_push import pull, push
 from ingot.cli.main import cli
-from ingot.images.fault import ImageFault
 from ingot.images.push import PushOptions
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
@@ -70,16 +69,27 @@ def test_a_note_that_is_damaged_only_means_that_the_layer_is_sent(
     assert (again.sent, again.layer) == (first.sent, first.layer)
 
 
-def test_notes_of_somebody_else_are_refused(
-    registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path
+def test_notes_of_somebody_else_are_not_used(
+    registry: Registry,
+    repository: Callable[[], Reference],
+    disk: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
-    notes = tmp_path / "cache" / "pushed"
-    notes.mkdir(parents=True)
-    os.chown(notes, 65534, 65534)
-    with pytest.raises(ImageFault, match="belongs to user 65534"):
-        push(registry, disk, repository(), PushOptions(cache=tmp_path / "cache"))
+    options = PushOptions(cache=tmp_path / "cache")
+    push(registry, disk, repository(), options)
+    os.chown(tmp_path / "cache" / "pushed", 65534, 65534)
+    assert push(registry, disk, repository(), options).sent
+    assert "belongs to user 65534" in caplog.text
+
+
+def test_a_push_needs_no_notes(
+    registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    assert push(registry, disk, repository(), PushOptions(cache=tmp_path / "file")).sent
 
 
 def test_the_command(repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _push_layer(
 ) -> tuple[PushedLayer, int]:
     """The layer, and how many of its bytes were sent: none where it was there, or in a repository that we know of."""
     level = options.level or LEVEL
-    notes = PushedLayers(options.cache) if options.cache else None
+    notes = PushedLayers.open(options.cache) if options.cache else None
     made = notes.find(image, level, progress) if notes else None
     sent = 0
     if made is None or not _there(registry, reference, made.digest, [*made.places(), *options.mount_from]):

@@ -8,6 +8,7 @@ import hashlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -46,13 +47,20 @@ class PushedLayers:
     """Notes in the cache directory, which may be deleted at any time."""
 
     def __init__(self, cache: Path) -> None:
-        """Raises ImageFault for a directory of somebody else, who could have written any note."""
+        """Raises OSError for a directory that cannot be used, as that of somebody else, who could have written any
+        note."""
         self._directory = cache / _DIRECTORY
+        private_directory(cache)
+        private_directory(self._directory)
+
+    @classmethod
+    def open(cls, cache: Path) -> Self | None:
+        """None where the directory cannot be used: a push only takes longer without notes."""
         try:
-            private_directory(cache)
-            private_directory(self._directory)
+            return cls(cache)
         except OSError as error:
-            raise ImageFault(str(self._directory), "BadCache", f"it cannot be used: {error.strerror}") from None
+            log.warning("layers are not noted: %s: %s", error.filename, error.strerror)
+            return None
 
     def find(self, file: Content, level: int, progress: Callable[[int, int], None]) -> PushedLayer | None:
         """The layer that was made of such a file at that level. The file is read where there is one for its size."""
