@@ -25,6 +25,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import Imported, ImportOptions
 from ingot.images.pipeline.source import Source
+from ingot.images.pipeline.target import FileTarget
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.settings import Settings
@@ -347,6 +348,20 @@ def test_a_device_that_is_another_one_is_written(
         device.write_bytes(b"\xbb" * (8 << 20))
     assert _import(str(disk), device, **options).fetched > 0
     assert device.read_bytes() == disk.read_bytes() + bytes((8 << 20) - SIZE)
+
+
+def test_what_is_cleared_of_a_device_is_zeros_and_nothing_else(device: Path) -> None:
+    expected = bytearray(b"\xaa" * (8 << 20))
+    ranges = [(5, 100), (4000, 70_001), (1 << 20, 2 << 20), ((8 << 20) - 5000, 1 << 62)]
+    descriptor = os.open(device, os.O_RDWR | os.O_EXCL)
+    target = FileTarget(descriptor)
+    target.clear(ranges)
+    target.sync()
+    target.close()
+    os.close(descriptor)
+    for start, end in ranges:
+        expected[start:end] = bytes(min(end, len(expected)) - start)
+    assert device.read_bytes() == expected
 
 
 def test_the_state_of_devices_must_be_ours(tmp_path: Path, device: Path, disk: Path) -> None:
