@@ -24,7 +24,7 @@ _MOST_SENT = 64 << 20
 class _Export:
     """A small disk that takes writes and forgets them."""
 
-    size, writable, direct, slow, fetched = _SIZE, True, None, False, 0
+    size, writable, direct, pool, fetched = _SIZE, True, None, None, 0
 
     def readinto(self, start: int, view: memoryview) -> None:
         assert start + len(view) <= _SIZE

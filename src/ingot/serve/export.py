@@ -10,16 +10,20 @@ from ingot.images.content import Content, Extent, FileContent
 from ingot.images.fault import ImageFault
 from ingot.serve import space
 from ingot.serve.direct import DirectFile
+from ingot.serve.pool import Pool
 
 # So much is fetched before it is read: it must not take longer than a read would.
 _MOST_AHEAD = 1 << 20
+# Reads of one export that wait for a network, over all clients.
+_MOST_WAITING = 64
 
 
 class Export(Protocol):
     """A disk that several connections use at once, from several threads.
 
     `direct` is an open file that has the same bytes, for those who can send from that.
-    `slow`: whether reading may wait for a network, so that a connection should have several reads under way.
+    `pool`: threads for those who read it, where that may wait for a network, so that a connection has several reads
+    under way. Each such export has its own: one whose network is silent must not keep those of others.
     All methods raise OSError or ImageFault. Nobody calls the changing ones of an export that is not `writable`.
     """
 
@@ -33,7 +37,7 @@ class Export(Protocol):
     def direct(self) -> DirectFile | None: ...
 
     @property
-    def slow(self) -> bool: ...
+    def pool(self) -> Pool | None: ...
 
     @property
     def fetched(self) -> int:
@@ -67,7 +71,7 @@ class Export(Protocol):
 class FileExport:
     """A file or block device, as it is."""
 
-    slow = False
+    pool = None
     fetched = 0
 
     def __init__(self, descriptor: int, name: str, writable: bool) -> None:
@@ -127,10 +131,11 @@ class ContentExport:
     direct = None
 
     def __init__(self, content: Content, slow: bool, fetched: Callable[[], int] = lambda: 0) -> None:
-        """Takes over the content. `fetched` tells how many bytes came over a network for it."""
+        """Takes over the content. `slow`: whether reading may wait for a network. `fetched` tells how many bytes came
+        over one for it."""
         self._content = content
         self._fetched = fetched
-        self.slow = slow
+        self.pool = Pool(_MOST_WAITING) if slow else None
 
     @property
     def size(self) -> int:
@@ -162,6 +167,8 @@ class ContentExport:
         """Nothing is ever written."""
 
     def close(self) -> None:
+        if self.pool is not None:
+            self.pool.close()
         self._content.close()
 
 

@@ -10,7 +10,6 @@ import time
 from ingot.serve.catalog import Catalog
 from ingot.serve.handshake import Handshake
 from ingot.serve.parallel import ParallelSession
-from ingot.serve.pool import Pool
 from ingot.serve.session import Agreed, Hangup, Session
 from ingot.serve.tally import Tally
 from ingot.serve.transport import PlainTransport, TlsTransport, Transport, close_gently
@@ -34,13 +33,13 @@ class Guest:
         self.agreed: Agreed | None = None
         self.deadline: float | None = time.monotonic() + seconds
 
-    def serve(self, pool: Pool) -> None:
+    def serve(self) -> None:
         """Returns when the client is gone, or sent away."""
         try:
             agreed = self._handshake.run()
             if agreed is not None:
                 try:
-                    self._transmit(agreed, pool)
+                    self._transmit(agreed)
                 finally:
                     agreed.lease.release()
         except Hangup as error:
@@ -70,12 +69,13 @@ class Guest:
     def _opening(self, begins: bool) -> None:
         self.deadline = None if begins else time.monotonic() + self._seconds
 
-    def _transmit(self, agreed: Agreed, pool: Pool) -> None:
+    def _transmit(self, agreed: Agreed) -> None:
         connection = self._handshake.connection
         transport: Transport = (
             TlsTransport(connection) if isinstance(connection, ssl.SSLSocket) else PlainTransport(connection)
         )
-        if agreed.lease.export.slow:
+        pool = agreed.lease.export.pool
+        if pool is not None:
             session: Session = ParallelSession(transport, agreed, self.tally, pool)
         else:
             session = Session(transport, agreed, self.tally)

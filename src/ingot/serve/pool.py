@@ -1,4 +1,4 @@
-"""Threads that wait for networks, shared by all clients of a process."""
+"""Threads that wait for networks, shared by all clients of an export."""
 
 import logging
 import threading

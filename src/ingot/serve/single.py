@@ -13,11 +13,9 @@ from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport, Export
 from ingot.serve.guest import Guest
 from ingot.serve.opening import Opener
-from ingot.serve.pool import Pool
 
 _NAME = "disk"
 _HANDSHAKE_SECONDS = 20.0
-_WAITING = 64
 
 
 class _One(Opener):
@@ -52,8 +50,7 @@ def single(content: Content, path: Path) -> Iterator[str]:
     listener.bind(str(path))
     listener.listen()
     guests: dict[Guest, threading.Thread] = {}
-    pool = Pool(_WAITING)
-    thread = threading.Thread(target=_accept, args=(listener, catalog, pool, guests), daemon=True)
+    thread = threading.Thread(target=_accept, args=(listener, catalog, guests), daemon=True)
     thread.start()
     try:
         yield f"nbd+unix:///{_NAME}?socket={path}"
@@ -65,14 +62,13 @@ def single(content: Content, path: Path) -> Iterator[str]:
         for guest, served in guests.items():
             guest.expire()
             served.join()
-        pool.close()
         path.unlink(missing_ok=True)
 
 
-def _accept(listener: socket.socket, catalog: Catalog, pool: Pool, guests: dict[Guest, threading.Thread]) -> None:
+def _accept(listener: socket.socket, catalog: Catalog, guests: dict[Guest, threading.Thread]) -> None:
     with contextlib.suppress(OSError):
         while True:
             connection, _ = listener.accept()
             guest = Guest(connection, "guest", catalog, None, _HANDSHAKE_SECONDS)
-            guests[guest] = threading.Thread(target=guest.serve, args=(pool,), daemon=True)
+            guests[guest] = threading.Thread(target=guest.serve, daemon=True)
             guests[guest].start()

@@ -20,7 +20,6 @@ from ingot.serve.entry import Entry
 from ingot.serve.guest import Guest
 from ingot.serve.holding import Holding
 from ingot.serve.opening import Opener
-from ingot.serve.pool import Pool
 from ingot.serve.security import Contexts, Security
 from ingot.serve.totals import Totals
 
@@ -29,8 +28,6 @@ _log = logging.getLogger(__name__)
 HANDSHAKE_SECONDS = 20.0
 # When more clients than this have not yet said what they want, the oldest one of them is sent away.
 _MOST_HANDSHAKES = 64
-# Reads that wait for a network, over all clients.
-_WAITING = 64
 _TICK_SECONDS = 1.0
 
 
@@ -43,7 +40,6 @@ class Worker:
         self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]), settings["processes"])))
         security = settings["security"]
         self._contexts = Contexts(Security.from_record(security)) if security else None
-        self._pool = Pool(_WAITING)
         self._lock = threading.Lock()
         self._guests: dict[Guest, threading.Thread] = {}
         self._holding = Holding(self._catalog)
@@ -98,7 +94,7 @@ class Worker:
 
     def _host(self, guest: Guest) -> None:
         try:
-            guest.serve(self._pool)
+            guest.serve()
         except Exception:
             _log.exception("%s: its connection is closed", guest.peer)
         finally:

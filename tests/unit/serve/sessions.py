@@ -21,7 +21,7 @@ BAD = 2 * PIECE + 1
 class Memory:
     """A disk in memory, of which one byte cannot be read."""
 
-    writable, direct, slow, fetched = True, None, False, 0
+    writable, direct, pool, fetched = True, None, None, 0
 
     def __init__(self) -> None:
         self.data = bytearray(DATA)

@@ -15,7 +15,7 @@ from ingot.serve import channel
 from ingot.serve.afar import Afar, AfarOptions, Progress
 from ingot.serve.catalog import Catalog
 from ingot.serve.entry import Entry
-from ingot.serve.export import Export
+from ingot.serve.export import ContentExport, Export
 from ingot.serve.holding import Holding
 from ingot.serve.opening import Opener
 from ingot.serve.totals import Totals
@@ -146,3 +146,20 @@ class TestWorkersWithoutThreads:
 
 def _no_more(*_: object) -> None:
     raise RuntimeError("can't start new thread")
+
+
+def test_exports_from_afar_do_not_share_their_threads() -> None:
+    """One whose network is silent, and with more reads than it has threads, keeps none of another."""
+    silent, other = ContentExport(Memory(), slow=True), ContentExport(Memory(), slow=True)
+    assert silent.pool is not None
+    assert other.pool is not None
+    gate, done = threading.Event(), threading.Event()
+    for _ in range(100):
+        silent.pool.submit(gate.wait)
+    other.pool.submit(done.set)
+    assert done.wait(10)
+    gate.set()
+    before = threading.active_count()
+    silent.close()
+    other.close()
+    assert threading.active_count() < before

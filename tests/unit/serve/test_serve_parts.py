@@ -22,7 +22,6 @@ from ingot.serve.guest import Guest
 from ingot.serve.kept import BLOCK, Allowance, KeptContent
 from ingot.serve.opening import Opener
 from ingot.serve.option import BadOption, parse_info, parse_meta
-from ingot.serve.pool import Pool
 from ingot.serve.tally import Tally
 from ingot.serve.totals import Totals
 
@@ -248,7 +247,7 @@ class TestDawdling:
     def test_a_client_that_takes_too_long_is_ended(self, tmp_path: Path, said: bytes) -> None:
         ours, theirs = socket.socketpair()
         guest = Guest(ours, "test", _catalog(tmp_path), None, 0.0)
-        thread = threading.Thread(target=guest.serve, args=(Pool(1),))
+        thread = threading.Thread(target=guest.serve)
         thread.start()
         with theirs:
             theirs.settimeout(10)
