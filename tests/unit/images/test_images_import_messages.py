@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ingot.cli.image.pull import summary
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import Imported, ImportOptions
@@ -58,6 +59,19 @@ def test_a_size_below_that_of_the_disk(tmp_path: Path, disk: Path, form: str) ->
     with pytest.raises(ImageFault) as caught:
         _import(source, tmp_path / "out", size=1_000_000, limit=500_000)
     assert "--size" not in caught.value.message
+
+
+def test_an_import_that_begins_anew_says_so(tmp_path: Path, disk: Path) -> None:
+    source, out = tmp_path / "disk.zst", tmp_path / "out"
+    subprocess.run(["zstd", "-q", disk, "-o", source], check=True)
+    # What a killed import of one frame leaves: bytes, and no place to go on at.
+    (tmp_path / ".out.ingot-part").write_bytes(bytes(1 << 20))
+    imported = _import(source, out)
+    assert (imported.anew, imported.resumed_from) == (True, 0)
+    assert "begun anew" in summary(imported, out)
+    imported = _import(source, out, replace=True)
+    assert not imported.anew
+    assert "begun anew" not in summary(imported, out)
 
 
 @contextmanager

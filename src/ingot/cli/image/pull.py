@@ -54,6 +54,7 @@ def pull(
 
     FILE appears whole or not at all. The same command goes on where an interrupted one was, unless SOURCE is NBD,
     standard input, or behind a web server that gives neither ETag nor date: nobody can tell these from other ones.
+    Within a frame of zstd, xz or lz4 nobody can go on either, and many files are one frame: they begin anew.
     """
     from ingot.cli.image.progress import progress
     from ingot.images.cache import default_directory
@@ -104,6 +105,8 @@ def summary(imported: "Imported", target: Path) -> str:
         parts.insert(1, f"{in_bytes(imported.local)} from here")
     if imported.resumed_from:
         parts.append(f"gone on from {in_bytes(imported.resumed_from)}")
+    if imported.anew:
+        parts.append("begun anew, as what an interrupted import had left could not be used")
     if imported.spooled:
         parts.append(f"{in_bytes(imported.spooled)} spooled beside it on the way")
     return f"{target}: a disk of {in_bytes(imported.size)}; {', '.join(parts)}"
@@ -118,5 +121,6 @@ def _document(imported: "Imported", target: Path) -> dict[str, object]:
         "local": imported.local,
         "spooled": imported.spooled,
         "resumedFrom": imported.resumed_from,
+        "begunAnew": imported.anew,
         "identity": imported.identity,
     }

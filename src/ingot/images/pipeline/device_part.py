@@ -34,6 +34,11 @@ class DevicePart:
     def begun(self) -> bool:
         return True
 
+    @property
+    def left(self) -> bool:
+        """A device always holds something."""
+        return False
+
     def published(self, journal: Journal) -> Finished | None:
         """Raises ImageFault for a device with a whole disk that is another one."""
         if self._replace:

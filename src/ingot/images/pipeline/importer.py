@@ -120,6 +120,7 @@ class _Import:
         material.planned()
         self._material = material
         self._part = part
+        self._left = part.left
         self._options = options
         self._bounds = bounds
         wanted = f"{options.format}:{options.size}"
@@ -157,7 +158,8 @@ class _Import:
             raise self._disk_fault(error, work) from None
         fetched = self._material.meter.count
         local = self._material.local()
-        return Imported(size, work.written, fetched, work.spooled, resumed, self._material.identity, local)
+        anew = self._left and not resumed
+        return Imported(size, work.written, fetched, work.spooled, resumed, self._material.identity, local, anew)
 
     def _share(self) -> None:
         """Gives back the room for what another disk on the volume has too."""

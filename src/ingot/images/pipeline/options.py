@@ -36,7 +36,8 @@ class ImportOptions:
 class Imported:
     """`size` of the disk; bytes `written` to the target, `fetched` from the source, `local` that this machine had, and
     `spooled` beside the target, by this run; `resumed_from`, the bytes that an earlier run had moved, which is all of
-    a disk that was complete already; `identity` of what was imported."""
+    a disk that was complete already; `identity` of what was imported; `anew`, whether an interrupted run had left
+    something that could not be gone on with."""
 
     size: int
     written: int
@@ -45,3 +46,4 @@ class Imported:
     resumed_from: int
     identity: str
     local: int = 0
+    anew: bool = False

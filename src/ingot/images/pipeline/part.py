@@ -33,6 +33,10 @@ class Part(Protocol):
         """Whether it was begun by `start_over`, of this import or of an earlier one."""
 
     @property
+    def left(self) -> bool:
+        """Whether an interrupted import has left something in it, as far as that can be seen."""
+
+    @property
     def journal_path(self) -> Path: ...
 
     @property
@@ -91,6 +95,10 @@ class FilePart:
     @property
     def begun(self) -> bool:
         return os.fstat(self._descriptor).st_size > 0
+
+    @property
+    def left(self) -> bool:
+        return self.begun
 
     def _check_free(self) -> None:
         if not self._replace and self._path.exists():
