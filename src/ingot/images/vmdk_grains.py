@@ -15,30 +15,31 @@ _AT_END = (1 << 64) - 1
 _COMPRESSED = 1 << 16
 # Before a compressed grain: its place on the disk and its length.
 _MARKER = struct.Struct("<QI")
-# The specification has tables of 512 grains; QEMU's own bounds for the others.
-_MOST_GRAINS = 512
+# All tables have so many, by the specification.
+_GRAINS = 512
+# QEMU's own bound; and enough for 64 TiB of the usual grains.
 _MOST_SECTORS = 0x200000
-_MOST_TABLES = 32 << 20
+_MOST_TABLES = 2 << 20
 _PIECE = 1 << 18
 # Entries below are grains that have no place in the file.
 _FIRST_PLACE = 2
 
 
 class CutOff(Exception):
-    """Data that are not in the file; the message says which."""
+    """Data that are not in the file, or cannot be; the message says which."""
 
 
 def check_grains(content: Content) -> None:
     """Raises CutOff unless the tables of a sparse vmdk and all data that they name are within the file, and
     struct.error for one that is too short."""
     flags, capacity, grain, grains, directory = _header(content)
-    if not 0 < grain <= _MOST_SECTORS or not 0 < grains <= _MOST_GRAINS:
-        raise CutOff(f"its header has grains of {grain} sectors and {grains} of them in a table")
+    if not 0 < grain <= _MOST_SECTORS or grains != _GRAINS:
+        raise CutOff(f"its header has grains of {grain} sectors and {grains} of them in a table, not {_GRAINS}")
     tables = -(-capacity // (grain * grains))
     if tables > _MOST_TABLES:
         raise CutOff(f"its header has {tables} tables; at most {_MOST_TABLES} are read")
     needed = _compressed(content) if flags & _COMPRESSED else lambda place: place + grain * SECTOR
-    for place in _highest(content, directory * SECTOR, tables, grains):
+    for place in _highest(content, directory * SECTOR, tables):
         if (end := needed(place)) > content.size:
             raise CutOff(f"it ends at byte {content.size}, and has data up to {end}")
 
@@ -51,14 +52,12 @@ def _header(content: Content) -> tuple[int, int, int, int, int]:
     return found
 
 
-def _highest(content: Content, directory: int, tables: int, grains: int) -> Iterator[int]:
-    """For each of the tables that differ, where the last of its data are: what is cut off at all is cut off there."""
-    seen: set[int] = set()
+def _highest(content: Content, directory: int, tables: int) -> Iterator[int]:
+    """For each table, where the last of its data are: what is cut off at all is cut off there."""
     for first in range(0, tables, _PIECE):
         count = min(_PIECE, tables - first)
-        for sector in set(_numbers(content, directory + 4 * first, count)) - seen - {0}:
-            seen.add(sector)
-            highest = max(_numbers(content, sector * SECTOR, grains))
+        for sector in set(_numbers(content, directory + 4 * first, count)) - {0}:
+            highest = max(_numbers(content, sector * SECTOR, _GRAINS))
             if highest >= _FIRST_PLACE:
                 yield highest * SECTOR
 
