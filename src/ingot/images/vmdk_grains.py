@@ -48,7 +48,8 @@ def _header(content: Content) -> tuple[int, int, int, int, int]:
     """The header that counts: the one at the end, where the first says so."""
     found: tuple[int, int, int, int, int] = _HEADER.unpack(_part(content, 0, _HEADER.size))
     if found[-1] == _AT_END:
-        found = _HEADER.unpack(_part(content, content.size - _FOOTER + SECTOR, _HEADER.size))
+        end = -(-content.size // SECTOR) * SECTOR
+        found = _HEADER.unpack(_part(content, end - _FOOTER + SECTOR, _HEADER.size))
     return found
 
 

@@ -25,9 +25,9 @@ FORMATS = [
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
     path = tmp_path / "disk.raw"
-    path.write_bytes(hashlib.shake_256().digest(MIB))
-    # Not a whole number of vmdk's grains.
-    os.truncate(path, 4 * MIB + 512)
+    noise = hashlib.shake_256().digest(MIB)
+    # Not a whole number of vmdk's grains, and the last of them has data.
+    path.write_bytes(noise + bytes(3 * MIB) + noise[:512])
     return path
 
 
@@ -47,6 +47,9 @@ def refused(path: Path, format: str) -> str:
 @pytest.mark.parametrize(("format", "options"), FORMATS)
 def test_an_image_that_was_cut_off(raw: Path, format: str, options: str) -> None:
     path = convert(raw, format, options)
+    disk = open_disk(path, format)
+    assert read(disk, 0, raw.stat().st_size) == raw.read_bytes()
+    disk.close()
     whole = path.stat().st_size
     for size in (whole * 3 // 4, whole // 2, whole // 4):
         os.truncate(path, size)
