@@ -117,7 +117,9 @@ def test_a_disk_that_was_written_to_gives_what_is_still_right(
     assert (tmp_path / "two").read_bytes() == disk.read_bytes()
 
 
-def test_a_disk_that_is_gone_gives_nothing_but_tables(tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]) -> None:
+def test_a_disk_that_is_gone_gives_nothing_but_tables(
+    tmp_path: Path, cache: Path, versions: list[tuple[str, Path]]
+) -> None:
     (first, disk), _ = versions
     _import(first, tmp_path / "one", cache)
     (tmp_path / "one").unlink()
