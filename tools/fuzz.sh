@@ -3,6 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 seconds=${FUZZ_SECONDS:-60}
 found=0
 for target in tests/fuzz/fuzz_*.py; do
