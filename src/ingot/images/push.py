@@ -45,7 +45,7 @@ class PushOptions:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """`digest` of what the tag stands for now; `manifest` of the image itself. `size` of the disk, `data` of its bytes
+    """`digest` of what the tag names now; `manifest` of the image itself. `size` of the disk, `data` of its bytes
     that are not zeros, `sent` of the bytes of the layer that went to the registry."""
 
     digest: Digest

@@ -10,7 +10,7 @@ from ingot.images.registry.repository import Document
 
 def tag_image(registry: Registry, reference: Reference, raw: bytes, entry: Descriptor, index: bool) -> Digest:
     """Pushes the manifest `raw`, which `entry` describes, under the reference's tag; with `index`, in an index there,
-    beside the images for other platforms. What the tag stands for now. Raises ImageFault."""
+    beside the images for other platforms. What the tag names then. Raises ImageFault."""
     if not index:
         return registry.push_manifest(reference, raw, OCI_MANIFEST)
     others = [each for each in _present(registry, reference) if not _same(each.platform, entry.platform)]
