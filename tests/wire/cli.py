@@ -43,7 +43,8 @@ class Ingot:
         return self("apply", "-f", "-", *arguments, stdin="---\n".join(map(to_yaml, objects)), code=code)
 
     def start(self, command: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        line = [*PROGRAM, command, *arguments, *self.options]
+        # A shell's background jobs, and so these tests in one, are started with SIGINT ignored.
+        line = ["env", "--default-signal=INT", *PROGRAM, command, *arguments, *self.options]
         return subprocess.Popen(line, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     def wait(self, what: str, goal: str, then: Callable[[], object]) -> subprocess.CompletedProcess[str]:
