@@ -99,9 +99,16 @@ def test_the_entry_point_needs_a_disk_that_it_can_read() -> None:
 
 def refused(directory: Path, user: int | None = None) -> str:
     """What the entry point says."""
-    command = ["/usr/bin/python3", str(ENTRY)]
+    # Another user may not be able to open it where it is.
     done = subprocess.run(
-        command, env=environment(directory), capture_output=True, text=True, cwd="/", user=user, group=user
+        ["/usr/bin/python3", "-"],
+        input=ENTRY.read_text(),
+        env=environment(directory),
+        capture_output=True,
+        text=True,
+        cwd="/",
+        user=user,
+        group=user,
     )
     assert done.returncode == 1
     return done.stderr
