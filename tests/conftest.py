@@ -95,20 +95,30 @@ def kube_apiserver(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Lists by name what was not run for lack of something, grouped by what is lacking."""
+    """Lists by name what was not run for lack of something, and what is known to fail, each grouped by its reason."""
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist: its parent reports for all
+        return
     lacking: dict[str, list[str]] = {}
     for report in terminalreporter.getreports("skipped"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         lacking.setdefault(reason.removeprefix("Skipped: "), []).append(report.nodeid)
-    if not lacking or hasattr(config, "workerinput"):  # a worker of pytest-xdist: its parent reports for all
-        return
+    failing: dict[str, list[str]] = {}
+    for report in terminalreporter.getreports("xfailed"):
+        failing.setdefault(f"expected to fail: {report.wasxfail}", []).append(report.nodeid)
+    _list(terminalreporter, "not run", lacking, config.getoption("--not-run"))
+    _list(terminalreporter, "expected to fail", failing, config.getoption("--not-run"))
+
+
+def _list(reporter: pytest.TerminalReporter, title: str, names: dict[str, list[str]], target: Path | None) -> None:
+    """Shows the tests of each reason, and adds them to the file `target`."""
     lines = []
-    for reason, names in sorted(lacking.items()):
-        lines += [f"{reason}:", *(f"  {name}" for name in sorted(names))]
-    terminalreporter.section("not run")
+    for reason, tests in sorted(names.items()):
+        lines += [f"{reason}:", *(f"  {test}" for test in sorted(tests))]
+    if not lines:
+        return
+    reporter.section(title)
     for line in lines:
-        terminalreporter.write_line(line)
-    target: Path | None = config.getoption("--not-run")
+        reporter.write_line(line)
     if target:
         with target.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)

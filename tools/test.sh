@@ -8,7 +8,7 @@ rm -f "$not_run"
 
 list_not_run() {
     if [ -s "$not_run" ]; then
-        printf '\nNot run on this machine:\n'
+        printf '\nNot run on this machine, or expected to fail:\n'
         cat "$not_run"
     fi
 }

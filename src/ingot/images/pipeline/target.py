@@ -43,7 +43,7 @@ class Target(Protocol):
 
     @property
     def end(self) -> int | None:
-        """Where a file that is gone on with is cut, as nothing is known of what is behind; None for nowhere."""
+        """Where a file that is gone on with is cut, as nothing is known of what is behind; None where it is not cut."""
 
     def finish(self, size: int) -> int:
         """Makes it a disk of `size` bytes; how many bytes the file has then. Raises OSError."""
