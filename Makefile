@@ -5,7 +5,7 @@ TESTS_READY := .venv/.tests-ready
 KUBE_READY := .venv/.kube-ready
 BENCH_READY := .venv/.bench-ready
 
-.PHONY: help setup lint test demo bench fuzz image kube test-kube lock
+.PHONY: help setup lint test demo bench fuzz image ingot-image kube test-kube lock
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,7 +34,7 @@ lint: $(READY) ## ruff, mypy strict, import layers
 	.venv/bin/mypy
 	.venv/bin/lint-imports --no-logo
 
-test: $(TESTS_READY) lint ## everything that needs no real Kubernetes
+test: $(TESTS_READY) ## lint, and everything that needs no real Kubernetes
 	tools/test.sh
 
 demo: $(READY) ## the main job from end to end, on this machine
@@ -46,7 +46,11 @@ bench: $(BENCH_READY) ## every promise beside the best alternative; BENCH=name f
 
 image: $(READY) ## the base image of container disks, into buildah's storage; IMAGE=name for another name
 	tools/setup.sh image
-	tools/image.sh $(IMAGE)
+	tools/image.sh disk $(IMAGE)
+
+ingot-image: $(READY) ## the image of Ingot for a cluster, into buildah's storage; IMAGE=name for another name
+	tools/setup.sh image
+	tools/image.sh ingot $(IMAGE)
 
 fuzz: $(READY) ## every parser of foreign bytes, FUZZ_SECONDS for each (60)
 	tools/fuzz.sh

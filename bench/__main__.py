@@ -1,6 +1,7 @@
 """`make bench`: every promise measured beside its alternative, in one run."""
 
 import importlib
+import os
 import platform
 import shutil
 import sys
@@ -30,12 +31,19 @@ def _machines() -> bool:
     return all(row.kept for row in compared) and all(row.kept is not False for row in alone)
 
 
+def _volumes(name: str) -> bool:
+    """A promise of volumes that stands by itself; whether it was kept."""
+    rows = importlib.import_module(f"bench.{name}").run()
+    print(bounds(rows), end="\n\n", flush=True)
+    return all(row.kept is not False for row in rows)
+
+
 def _show(rows: list[Row], theirs: str) -> bool:
     print(table(rows, theirs), end="\n\n", flush=True)
     return all(row.kept is not False for row in rows)
 
 
-# Of images: the module with `run() -> list[Row]`, and what it is measured beside.
+# Of images and imports: the module with `run() -> list[Row]`, and what it is measured beside.
 IMAGES = {
     "import_gzip": "skopeo, tar, qemu-img",
     "import_own": "skopeo, tar, qemu-img",
@@ -43,7 +51,11 @@ IMAGES = {
     "serve": "nbdkit",
     "lazy": "pull, then boot",
     "update": "zstd --patch-from",
+    "datavolume": "ingot image pull",
+    "delta": "all of it",
+    "snapshot": "cp, sync",
 }
+VOLUMES = ("clone", "fifty", "golden")
 SERVERS = {"apiserver": _servers, "machines": _machines}
 
 
@@ -51,11 +63,13 @@ def _lacking(names: list[str]) -> str:
     """What these benches need and this machine has not; "" when nothing."""
     if "apiserver" in names and (binaries() is None or shutil.which("wrk") is None):
         return why_not() if binaries() is None else "wrk is missing: apt-get install wrk"
+    if "clone" in names and (shutil.which("mkfs.xfs") is None or os.geteuid() != 0):
+        return "no XFS: apt-get install xfsprogs, and be root to mount it"
     return debian.why_not() if set(names) & IMAGES.keys() else ""
 
 
 def main(names: list[str]) -> int:
-    known = [*SERVERS, *IMAGES]
+    known = [*SERVERS, *IMAGES, *VOLUMES]
     if unknown := set(names) - set(known):
         print(f"bench: {', '.join(sorted(unknown))} is not one of {', '.join(known)}", file=sys.stderr)
         return 2
@@ -69,6 +83,8 @@ def main(names: list[str]) -> int:
         print(f"## {name}\n", flush=True)
         if name in SERVERS:
             kept.append(SERVERS[name]())
+        elif name in VOLUMES:
+            kept.append(_volumes(name))
         else:
             kept.append(_show(importlib.import_module(f"bench.{name}").run(), IMAGES[name]))
     return 0 if all(kept) else 1

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import cpu
 from bench.debian import debian_disk
 from images.servers.registry import DockerRegistry
 from ingot.images.digest import Digest
@@ -91,15 +92,14 @@ def _by_hand(world: World) -> Path:
 def _measured(world: World, work: Callable[[], Path]) -> Cost:
     """What the work costs, whose result must be the disk, byte for byte."""
     os.sync()
-    used, began = os.times(), time.monotonic()
+    used, began = cpu.of_children(), time.monotonic()
     made = work()
-    wall, now = time.monotonic() - began, os.times()
+    cost = Cost(time.monotonic() - began, cpu.of_children() - used)
     if not filecmp.cmp(made, world.disk, shallow=False):
         raise RuntimeError(f"{made} is not {world.disk}")
     for leftover in world.directory.iterdir():
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-    children = now.children_user - used.children_user + now.children_system - used.children_system
-    return Cost(wall, children)
+    return cost
 
 
 def _median(costs: Sequence[Cost]) -> Cost:

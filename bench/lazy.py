@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench import cpu
 from bench.debian import MARKER, boot, debian_disk
 from bench.report import Row
 from images.servers.limited import LimitedProxy, limited
@@ -41,7 +42,8 @@ _INGOT = str(Path(sys.executable).with_name("ingot"))
 
 @dataclass(slots=True)
 class _Times:
-    """Seconds, and for lazy ones bytes, of each round."""
+    """Seconds, and for lazy ones bytes, of each round. `…_cpu` are CPU seconds of what delivers the disk, the export or
+    the pull; the guest's are not among them."""
 
     local: list[float] = field(default_factory=list)
     pulled: list[float] = field(default_factory=list)
@@ -49,7 +51,10 @@ class _Times:
     traced: list[float] = field(default_factory=list)
     lazy_bytes: list[float] = field(default_factory=list)
     traced_bytes: list[float] = field(default_factory=list)
+    lazy_cpu: list[float] = field(default_factory=list)
+    traced_cpu: list[float] = field(default_factory=list)
     pulls: list[float] = field(default_factory=list)
+    pulls_cpu: list[float] = field(default_factory=list)
     reads: list[float] = field(default_factory=list)
 
 
@@ -81,6 +86,8 @@ def _rows(name: str, times: _Times, touched: float) -> list[Row]:
         Row(f"{name}: moved, beside touched", "MB", middle(times.lazy_bytes) / 1e6, touched / 1e6, 1.3),
         Row(f"{name}: moved with a trace, beside touched", "MB", middle(times.traced_bytes) / 1e6, touched / 1e6, 1.3),
         Row(f"{name}: whole disk, beside a pull", "s", middle(times.reads), middle(times.pulls), 1.2),
+        Row(f"{name}: CPU of the export, beside a pull", "s", middle(times.lazy_cpu), middle(times.pulls_cpu), None),
+        Row(f"{name}: CPU with a trace, beside a pull", "s", middle(times.traced_cpu), middle(times.pulls_cpu), None),
     ]
 
 
@@ -95,12 +102,14 @@ class _World:
 
     def round(self, times: _Times, plain: str, traced: str) -> None:
         times.local.append(boot(str(self._disk)))
-        seconds, moved = self._lazily(plain)
+        seconds, moved, used = self._lazily(plain)
         times.lazy.append(seconds)
         times.lazy_bytes.append(moved)
-        seconds, moved = self._lazily(traced)
+        times.lazy_cpu.append(used)
+        seconds, moved, used = self._lazily(traced)
         times.traced.append(seconds)
         times.traced_bytes.append(moved)
+        times.traced_cpu.append(used)
         self._pull_and_boot(times, plain)
         times.reads.append(self._read(plain))
 
@@ -108,19 +117,20 @@ class _World:
         """The same image, behind the proxy."""
         return reference.replace(self._host, self._proxy.host)
 
-    def _lazily(self, reference: str) -> tuple[float, int]:
-        """How long the disk takes to the guest's login, and how many bytes came for that."""
-        with self._server() as (socket, control):
+    def _lazily(self, reference: str) -> tuple[float, int, float]:
+        """How long the disk takes to the guest's login, how many bytes came for that, and the export's CPU seconds."""
+        with self._server() as (server, socket, control):
             began, before = time.monotonic(), self._proxy.sent
             _run(_INGOT, "serve", "add", "--control", control, f"disk=docker://{self._slow(reference)}")
             boot(f"nbd+unix:///disk?socket={socket}")
-            return time.monotonic() - began, self._proxy.sent - before
+            return time.monotonic() - began, self._proxy.sent - before, cpu.of(server)
 
     def _pull_and_boot(self, times: _Times, reference: str) -> None:
         target = self._directory / "pulled.raw"
-        began = time.monotonic()
+        began, used = time.monotonic(), cpu.of_children()
         _run(_INGOT, "image", "pull", self._slow(reference), str(target))
         times.pulls.append(time.monotonic() - began)
+        times.pulls_cpu.append(cpu.of_children() - used)
         boot(str(target))
         times.pulled.append(time.monotonic() - began)
         self._check(target)
@@ -128,7 +138,7 @@ class _World:
     def _read(self, reference: str) -> float:
         """How long it takes to copy the whole disk out of a lazy export."""
         target = self._directory / "copied.raw"
-        with self._server() as (socket, control):
+        with self._server() as (_, socket, control):
             began = time.monotonic()
             _run(_INGOT, "serve", "add", "--control", control, f"disk=docker://{self._slow(reference)}")
             _run("nbdcopy", f"nbd+unix:///disk?socket={socket}", str(target))
@@ -142,8 +152,8 @@ class _World:
         target.unlink()
 
     @contextlib.contextmanager
-    def _server(self) -> Iterator[tuple[str, str]]:
-        """A server that has fetched nothing yet: its socket, and that for its control."""
+    def _server(self) -> Iterator[tuple[int, str, str]]:
+        """A server that has fetched nothing yet: its process, its socket, and that for its control."""
         cache = self._directory / "cache"
         shutil.rmtree(cache, ignore_errors=True)
         socket, control = str(self._directory / "nbd"), str(self._directory / "control")
@@ -154,7 +164,7 @@ class _World:
                 if process.poll() is not None:
                     raise RuntimeError("ingot serve did not start")
                 time.sleep(0.01)
-            yield socket, control
+            yield process.pid, socket, control
         finally:
             process.terminate()
             process.wait()

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench import cpu
 from bench.debian import debian_disk
 from bench.report import Row
 
@@ -27,7 +28,6 @@ _ROUNDS = 7
 _FIO_SECONDS = 1
 # A copy takes a fraction of a second: several of them are one measurement.
 _COPIES = 3
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(slots=True)
@@ -81,11 +81,11 @@ def _row(
 
 
 def _measure(figures: _Figures, disk: Path) -> None:
-    before, began = _cpu(figures.process), time.perf_counter()
+    before, began = cpu.of(figures.process), time.perf_counter()
     for _ in range(_COPIES):
         subprocess.run(["nbdcopy", figures.uri, "null:"], check=True)
     figures.throughput.append(_COPIES * disk.stat().st_size / (time.perf_counter() - began) / 1e6)
-    figures.seconds.append(_cpu(figures.process) - before)
+    figures.seconds.append(cpu.of(figures.process) - before)
     figures.latency.append(_fio(figures.uri, 1)["lat_ns"]["mean"] / 1e3)
     figures.operations.append(_fio(figures.uri, 16)["iops"])
 
@@ -152,11 +152,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _cpu(process: int) -> float:
-    """CPU seconds of a process and of those that it started."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    own = (int(fields[11]) + int(fields[12])) / _TICKS
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return own + sum(_cpu(int(child)) for child in children)

@@ -6,7 +6,7 @@ They are those of requirements.lock, which the environment was made from; so not
 import shutil
 import sys
 from collections.abc import Iterator
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackagePath, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -35,11 +35,15 @@ def closure(name: str) -> Iterator[Distribution]:
         wanted += [item.name for item in requirements if item.marker is None or item.marker.evaluate({"extra": ""})]
 
 
-def copy(found: Distribution, target: Path) -> None:
+def files(found: Distribution) -> Iterator[PackagePath]:
     """The distribution's modules and metadata; neither its programs nor what points back to this environment."""
     for file in found.files or []:
-        if file.parts[0] in ("..", "/") or file.suffix in (".pyc", ".pth") or file.name == "direct_url.json":
-            continue
+        if file.parts[0] not in ("..", "/") and file.suffix not in (".pyc", ".pth") and file.name != "direct_url.json":
+            yield file
+
+
+def copy(found: Distribution, target: Path) -> None:
+    for file in files(found):
         place = target / file
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file.locate(), place)

@@ -15,14 +15,16 @@ PACKAGES=(
     e2fsprogs iproute2 runc tini util-linux xorriso
     # Inflates gzip at twice the speed of zlib, from any place that was noted.
     libisal2
-    # The guest of the demo: a kernel that apt-get downloads, and these.
-    busybox-static isolinux syslinux-common
+    # The guest of the demo: a kernel that apt-get downloads, and these; and the registry that it comes from.
+    busybox-static isolinux syslinux-common docker-registry
 )
 TEST_PACKAGES=(
     # Storage that guests reach, and what drives it.
-    ceph-common ceph-mon ceph-osd glusterfs-server libxml2-utils nginx-light tgt wrk xfsprogs
+    ceph-common ceph-mon ceph-osd glusterfs-server libxml2-utils nginx-light radosgw tgt wrk xfsprogs
     # Registries and the tools that people use with them.
-    buildah docker-registry podman skopeo zstd
+    buildah podman skopeo zstd
+    # What watches Ingot, with its rules.
+    prometheus
 )
 # containerd for the pods of a real kubelet, and gRPC for a CSI driver.
 KUBE_PACKAGES=(containerd containernetworking-plugins python3-grpcio)
@@ -124,8 +126,10 @@ install_project() {
     [ -x .venv/bin/python ] || "$uv" venv --quiet --python "$PYTHON" .venv
     # What the packages and the project itself are built with is in the lock too, so no build takes anything from
     # outside it.
-    "$uv" pip sync --quiet --require-hashes --build-constraints requirements.lock requirements.lock
+    "$uv" pip sync --quiet --compile-bytecode --require-hashes --build-constraints requirements.lock requirements.lock
     "$uv" pip install --quiet --no-deps --no-build-isolation --editable .
+    # A command takes a third longer to start while its modules are compiled.
+    .venv/bin/python -m compileall -q src
 }
 
 case ${1:-} in

@@ -7,7 +7,10 @@ from uuid import uuid4
 
 import pytest
 
+from control.cron_world import CronWorld, cron_controllers
+from control.storage_world import install_snapshots
 from control.world import World
+from images.servers.registry import DockerRegistry
 from ingot.api.resources import NAMESPACES, SERVICE_ACCOUNTS
 from ingot.control.all import add_all
 from ingot.kube.client import Client
@@ -64,3 +67,28 @@ async def world(bare: World) -> AsyncIterator[World]:
     yield bare
     stop.set()
     await running
+
+
+@pytest.fixture(scope="session")
+def docker_registry() -> Iterator[DockerRegistry]:
+    """A registry for everybody, without TLS."""
+    server = DockerRegistry()
+    if lacking := server.why_not():
+        pytest.skip(lacking)
+    with server:
+        yield server
+
+
+@pytest.fixture
+async def golden_bare(bare: World, docker_registry: DockerRegistry) -> CronWorld:
+    """A namespace with a repository of its own, and nobody at work."""
+    await install_snapshots(bare.client)
+    return CronWorld(bare, docker_registry)
+
+
+@pytest.fixture
+async def crons(golden_bare: CronWorld) -> AsyncIterator[CronWorld]:
+    """The same, with the controllers of golden images at work."""
+    async with cron_controllers(golden_bare.world.client, golden_bare.world.clock):
+        yield golden_bare
+        await golden_bare.clear()

@@ -8,10 +8,20 @@ import yaml
 
 from control.world import World
 from eventual import eventually
+from ingot.api.cdi.names import ADOPT
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of
 from ingot.api.resource import Resource
-from ingot.api.resources import CLASSIC_VMS, DATA_VOLUMES, INSTANCES, MACHINES, REPLICA_SETS, SECRETS, VOLUME_CLAIMS
+from ingot.api.resources import (
+    CLASSIC_VMS,
+    DATA_SOURCES,
+    DATA_VOLUMES,
+    INSTANCES,
+    MACHINES,
+    REPLICA_SETS,
+    SECRETS,
+    VOLUME_CLAIMS,
+)
 from ingot.kube.objects import controller_of
 
 ROOT = Path(__file__).parents[2]
@@ -50,11 +60,22 @@ def test_each_of_our_files_about_machines_is_tried() -> None:
 async def claimed(world: World, name: str) -> None:
     """A claim that is bound, and filled where there is a DataVolume."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    if not await world.is_gone(DATA_VOLUMES, name):
+        found = await world.until(DATA_VOLUMES, name, lambda each: (each.get("status") or {}).get("phase"))
+        if found["status"]["phase"] == "Pending":
+            # What it clones is not in this world, so that it has to take a claim as that is.
+            await world.change(DATA_VOLUMES, name, {"metadata": {"annotations": {ADOPT: "true"}}})
     if await world.is_gone(VOLUME_CLAIMS, name):
         await world.create(VOLUME_CLAIMS, {"metadata": {"name": name}, "spec": spec})
     await world.bind(name)
-    if not await world.is_gone(DATA_VOLUMES, name):
-        await world.write(DATA_VOLUMES, name, {"phase": "Succeeded"})
+
+
+async def linked(world: World, spec: Object) -> None:
+    """The DataSource that a DataVolume names is in this world; what it stands for is not there yet."""
+    if reference := spec.get("sourceRef"):
+        reference["namespace"] = world.namespace
+        source = {"pvc": {"namespace": world.namespace, "name": "golden"}}
+        await world.create(DATA_SOURCES, {"metadata": {"name": reference["name"]}, "spec": {"source": source}})
 
 
 @pytest.mark.parametrize("name", manifests())
@@ -68,6 +89,8 @@ async def test_an_example(world: World, name: str) -> None:
     spec = manifest["spec"]
     if manifest["kind"] == "VirtualMachine" and "template" in spec:
         spec["runStrategy"] = "Always"
+    for template in spec.get("dataVolumeTemplates") or ():
+        await linked(world, template["spec"])
     made = await world.create(Resource(group, version, known.plural, known.kind), manifest)
     for template in spec.get("dataVolumeTemplates") or ():
         await world.until(DATA_VOLUMES, template["metadata"]["name"], bool)

@@ -3,6 +3,7 @@
 import pytest
 
 from control.world import World, instance
+from ingot.api.cdi.names import POD_PHASE, UPLOAD_TARGET
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER, NODE_NAME, launcher_name
 from ingot.api.object import Object, name_of, uid_of
@@ -50,6 +51,18 @@ async def test_a_claim_that_is_missing_is_named_and_waited_for(world: World) -> 
     (volume,) = going["status"]["volumeStatus"]
     assert volume["persistentVolumeClaimInfo"]["claimName"] == "disk"
     assert volume["persistentVolumeClaimInfo"]["volumeMode"] == "Block"
+
+
+async def test_a_claim_that_still_takes_its_upload_is_waited_for(world: World) -> None:
+    """G1: what the guest had written was lost when the disk came."""
+    wanted = claim(volumeMode="Block")
+    wanted["metadata"]["annotations"] = {UPLOAD_TARGET: ""}
+    await world.create(VOLUME_CLAIMS, wanted)
+    await world.bind("disk")
+    await world.create(INSTANCES, instance("it", DISK))
+    assert '"disk"' in (await world.refused("it", "ClaimNotFilled"))["message"]
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {POD_PHASE: "Succeeded"}}})
+    await world.pod_of("it")
 
 
 async def test_a_claim_that_waits_for_its_pod_gets_one(world: World) -> None:

@@ -3,36 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
+from control.dying import Dying
 from control.world import World, machine
 from eventual import eventually
 from ingot.api.kubevirt import phase
-from ingot.api.object import Object
 from ingot.api.resources import INSTANCES, MACHINES, PODS, REPLICA_SETS
 from ingot.control.all import add_all
 from ingot.kube.client import Client
 from ingot.kube.clock import ManualClock
 from ingot.kube.manager import Manager
-
-
-class Dying(Client):
-    """A client of which nothing is heard any more after so many writes to objects; events are not counted."""
-
-    def __init__(self, client: Client, writes: int) -> None:
-        super().__init__(client.transport)
-        self.left = writes
-        self.died = asyncio.Event()
-
-    async def call(self, method: str, path: str, *arguments: Any, **more: Any) -> Object:
-        if method != "GET" and "/events" not in path:
-            if self.left == 0:
-                self.died.set()
-                await asyncio.Event().wait()
-            self.left -= 1
-        return await super().call(method, path, *arguments, **more)
 
 
 @asynccontextmanager

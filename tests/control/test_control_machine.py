@@ -1,10 +1,13 @@
 """Machines on a real API server: started, stopped, restarted and deleted, with their instances and pods."""
 
+import json
+
 from control.world import World, instance, machine
 from eventual import eventually
+from ingot.api.cdi.names import FAILURE, IMMEDIATE, POD_PHASE, PROGRESS, RUNNING
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, uid_of
-from ingot.api.resources import DATA_VOLUMES, INSTANCES, MACHINES, NAMESPACES, PODS, VOLUME_CLAIMS
+from ingot.api.resources import DATA_VOLUMES, INSTANCES, MACHINES, NAMESPACES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.kube.objects import condition, controller_of
 
 
@@ -172,49 +175,111 @@ def filled(name: str) -> Object:
     return {"metadata": {"name": name}, "spec": {"source": {"blank": {}}, "pvc": claim}}
 
 
+async def fill(world: World, name: str) -> None:
+    """The populator: the claim of a DataVolume has its volume, with all in it."""
+    await world.until(VOLUME_CLAIMS, name, bool)
+    await world.bind(name)
+
+
+async def fails(world: World, name: str, message: str) -> None:
+    """The populator: the claim of a DataVolume cannot be filled."""
+    await world.until(VOLUME_CLAIMS, name, bool)
+    told = json.dumps({"reason": "NotFound", "message": message})
+    await world.change(VOLUME_CLAIMS, name, {"metadata": {"annotations": {FAILURE: told}}})
+
+
 async def test_data_volumes_are_made_once_and_waited_for(world: World) -> None:
+    """R7: the first boot is from a disk that was filled for it, and later ones from the same."""
     volume = {"name": "root", "dataVolume": {"name": "disk"}}
     made = await world.create(MACHINES, machine("vm", "Always", volume, dataVolumeTemplates=[filled("disk")]))
     await world.printed("vm", "Provisioning")
     found = await world.get(DATA_VOLUMES, "disk")
     assert (controller_of(found) or {})["uid"] == uid_of(made)
+    assert found["metadata"]["annotations"][IMMEDIATE] == "true"
     assert await world.is_gone(INSTANCES, "vm")
 
-    await world.write(DATA_VOLUMES, "disk", {"phase": "WaitForFirstConsumer"})
-    await world.printed("vm", "WaitingForVolumeBinding")
-    await world.create(VOLUME_CLAIMS, {"metadata": {"name": "disk"}, "spec": filled("disk")["spec"]["pvc"]})
-    await world.bind("disk")
-    await world.write(DATA_VOLUMES, "disk", {"phase": "Succeeded"})
+    await fill(world, "disk")
     await world.reaches("vm", phase.SCHEDULING)
     await world.heard("vm", "SuccessfulDataVolumeCreate")
+    await world.run("vm")
+    running = await world.printed("vm", "Running")
+    assert condition(running, "DataVolumesReady") is None
+    assert uid_of(await world.get(DATA_VOLUMES, "disk")) == uid_of(found)
 
-    await world.client.delete(DATA_VOLUMES, "disk", world.namespace)
+
+def waited_for(vm: Object) -> str:
+    told = condition(vm, "DataVolumesReady") or {}
+    return str(told.get("message", "")) if told.get("status") == "False" else ""
+
+
+async def test_a_machine_says_how_far_the_data_volume_is_that_it_waits_for(world: World) -> None:
+    volume = {"name": "root", "dataVolume": {"name": "disk"}}
+    await world.create(MACHINES, machine("vm", "Always", volume, dataVolumeTemplates=[filled("disk")]))
+    await world.until(VOLUME_CLAIMS, "disk", bool)
+    told = {POD_PHASE: "Running", RUNNING: "true", PROGRESS: json.dumps({"done": 1, "total": 4, "rate": 1})}
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": told}})
+    await world.until(MACHINES, "vm", lambda each: "(ImportInProgress 25.00%)" in waited_for(each))
+    assert '"disk"' in waited_for(await world.get(MACHINES, "vm"))
+
+    await fails(world, "disk", "the server says 404; final")
+    found = await world.until(MACHINES, "vm", lambda each: "the server says 404" in waited_for(each))
+    assert "Delete it" in waited_for(found)
+
+
+async def test_a_data_volume_that_is_gone_without_its_claim_is_not_made_again(world: World) -> None:
+    volume = {"name": "root", "dataVolume": {"name": "disk"}}
+    await world.create(VOLUME_CLAIMS, {"metadata": {"name": "disk"}, "spec": filled("disk")["spec"]["pvc"]})
+    await world.bind("disk")
+    await world.create(MACHINES, machine("vm", "Always", volume, dataVolumeTemplates=[filled("disk")]))
     await world.run("vm")
     await world.printed("vm", "Running")
     assert await world.is_gone(DATA_VOLUMES, "disk")
 
 
-async def test_data_volumes_that_nobody_fills_are_told(world: World) -> None:
+async def test_a_template_may_ask_to_wait_for_the_node(world: World) -> None:
+    """The launcher is the consumer that such a volume waits for."""
+    name = f"late-{world.namespace}"
+    late = {"metadata": {"name": name}, "provisioner": "example.com/far", "volumeBindingMode": "WaitForFirstConsumer"}
+    await world.client.create(STORAGE_CLASSES, late)
+    template = filled("disk")
+    template["metadata"]["annotations"] = {IMMEDIATE: "false"}
+    template["spec"]["pvc"]["storageClassName"] = name
+    volume = {"name": "root", "dataVolume": {"name": "disk"}}
+    await world.create(MACHINES, machine("vm", "Always", volume, dataVolumeTemplates=[template]))
+    await world.until(DATA_VOLUMES, "disk", lambda each: (each.get("status") or {}).get("phase") == "PendingPopulation")
+    await world.printed("vm", "WaitingForVolumeBinding")
+    pod = await world.pod_of("vm")
+    assert "disk" in str(pod["spec"]["volumes"])
+    await world.client.delete(STORAGE_CLASSES, name)
+
+
+async def test_a_data_volume_that_failed_is_told_and_made_again_once_it_is_deleted(world: World) -> None:
     volume = {"name": "root", "dataVolume": {"name": "disk"}}
     await world.create(MACHINES, machine("vm", "Always", volume, dataVolumeTemplates=[filled("disk")]))
-    await world.printed("vm", "Provisioning")
-    await world.until(DATA_VOLUMES, "disk", bool)
+    await fails(world, "disk", "the server says 404; final")
+    await world.printed("vm", "DataVolumeError")
     await world.create(INSTANCES, instance("it", volume))
-    early = await world.refused("it", "DataVolumeNotReady")
-    assert "not begun" in early["message"]
-    assert not condition(await world.get(MACHINES, "vm"), "Failure")
+    assert "the server says 404" in (await world.refused("it", "FailedDataVolumeImport"))["message"]
 
-    await world.quiet("vm")
-    await world.pass_time(11)
-    told = condition(await world.until(MACHINES, "vm", lambda each: condition(each, "Failure")), "Failure") or {}
-    assert told["reason"] == "DataVolumeUnattended"
-    assert 'DataVolume "disk" has no status' in told["message"]
-    await world.heard("vm", "DataVolumeUnattended")
-    assert (await world.refused("it", "DataVolumeUnattended"))["message"] == told["message"]
+    failed = await world.get(DATA_VOLUMES, "disk")
+    await world.client.delete(DATA_VOLUMES, "disk", world.namespace)
 
-    await world.write(DATA_VOLUMES, "disk", {"phase": "ImportInProgress"})
-    await world.until(MACHINES, "vm", lambda each: not condition(each, "Failure"))
+    async def another() -> bool:
+        await world.end_claims()
+        return uid_of(await world.get(DATA_VOLUMES, "disk")) != uid_of(failed)
+
+    await eventually(another)
+    assert await world.is_gone(INSTANCES, "vm")
     await world.refused("it", "DataVolumeNotReady")
+
+    async def claimed() -> bool:
+        claim = await world.get(VOLUME_CLAIMS, "disk")
+        return bool((controller_of(claim) or {})["uid"] == uid_of(await world.get(DATA_VOLUMES, "disk")))
+
+    await eventually(claimed)
+    await fill(world, "disk")
+    await world.reaches("vm", phase.SCHEDULING)
+    await world.reaches("it", phase.SCHEDULING)
 
 
 async def test_a_start_that_fails_is_tried_again_after_a_while(world: World) -> None:

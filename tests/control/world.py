@@ -1,21 +1,25 @@
 """The other side of the wire: a kubelet and a node's agent that do what a test tells them, in one namespace."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from eventual import eventually
+from ingot.api.cdi.names import FILLED_FOR
 from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.names import NODE_FINALIZER, SCHEDULABLE, launcher_name, usage_label
 from ingot.api.object import Object, uid_of
 from ingot.api.resource import Resource
 from ingot.api.resources import EVENTS, INSTANCES, MACHINES, NODES, PODS, VOLUME_CLAIMS, VOLUMES
+from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.clock import ManualClock
 from ingot.kube.objects import condition, remove_finalizer, set_condition
 
 T = TypeVar("T")
 NOW = 1_700_000_000.0
+PROTECTED = "kubernetes.io/pvc-protection"
 
 
 class World:
@@ -80,6 +84,11 @@ class World:
     async def reasons(self, name: str) -> set[str]:
         listed = await self.client.list(EVENTS, self.namespace, field_selector=f"involvedObject.name={name}")
         return {event["reason"] for event in listed["items"]}
+
+    async def messages(self, name: str, reason: str) -> list[str]:
+        """What the events of an object with that reason say."""
+        listed = await self.client.list(EVENTS, self.namespace, field_selector=f"involvedObject.name={name}")
+        return [event["message"] for event in listed["items"] if event["reason"] == reason]
 
     async def heard(self, name: str, reason: str) -> None:
         async def look() -> bool:
@@ -201,7 +210,9 @@ class World:
             "claimRef": reference,
             **(source or {"hostPath": {"path": "/nowhere"}}),
         }
-        await self.client.create(VOLUMES, {"metadata": {"name": volume}, "spec": spec})
+        # As one whose content was put there for this claim.
+        metadata = {"name": volume, "annotations": {FILLED_FOR: uid_of(found)}}
+        await self.client.create(VOLUMES, {"metadata": metadata, "spec": spec})
         await self.change(VOLUME_CLAIMS, claim, {"spec": {"volumeName": volume}})
         return await self.write(VOLUME_CLAIMS, claim, {"phase": "Bound", "capacity": {"storage": "1Gi"}})
 
@@ -213,6 +224,21 @@ class World:
         for pod in (await self.client.list(PODS, self.namespace))["items"]:
             if pod["metadata"].get("deletionTimestamp"):
                 await self.client.delete(PODS, pod["metadata"]["name"], self.namespace, grace_period=0)
+
+    async def end_claims(self) -> None:
+        """The cluster: nothing uses a claim that is to go, so that it goes."""
+        for claim in (await self.client.list(VOLUME_CLAIMS, self.namespace))["items"]:
+            metadata = claim["metadata"]
+            if metadata.get("deletionTimestamp") and PROTECTED in metadata.get("finalizers", ()):
+                # Servers that look after this themselves may have been quicker.
+                patch = {"metadata": {"uid": metadata["uid"], "finalizers": None}}
+                with suppress(ApiError):
+                    await self.change(VOLUME_CLAIMS, metadata["name"], patch)
+
+    async def delete_claim(self, name: str) -> None:
+        """Somebody deletes a claim that nothing uses."""
+        await self.client.delete(VOLUME_CLAIMS, name, self.namespace)
+        await self.end_claims()
 
     async def gone_with_pod(self, resource: Resource, name: str) -> None:
         """The object has gone, with a kubelet at work."""
@@ -233,3 +259,10 @@ def instance(name: str, *volumes: Object, **spec: Any) -> Object:
 def machine(name: str, strategy: str, *volumes: Object, **spec: Any) -> Object:
     template = {"spec": instance(name, *volumes)["spec"]}
     return {"metadata": {"name": name}, "spec": {"runStrategy": strategy, "template": template, **spec}}
+
+
+def shown(machine: Object) -> Object:
+    """The machine, whose guest has a disk of every volume."""
+    spec = machine["spec"]["template"]["spec"]
+    spec["domain"]["devices"]["disks"] = [{"name": each["name"], "disk": {"bus": "virtio"}} for each in spec["volumes"]]
+    return machine

@@ -46,25 +46,34 @@ async def attempt(work: Any) -> Any:
         raise
 
 
-async def delete_all(client: Client, label: str) -> None:
+async def delete_all(client: Client, label: str, after: float = 0.0) -> None:
+    await asyncio.sleep(after)
     await asyncio.wait_for(client.delete_collection(CONFIG_MAPS, "default", label_selector=f"of={label}"), PATIENCE)
 
 
+async def hold(client: Client, name: str) -> Any:
+    finalizer = {"metadata": {"finalizers": ["example.io/hold"]}}
+    return await attempt(client.patch(CONFIG_MAPS, name, finalizer, "default", kind=Patch.MERGE))
+
+
 async def test_a_finalizer_that_was_acknowledged_holds_against_a_collection_that_is_deleted(client: Client) -> None:
-    held = 0
+    """The deletion follows the patch by a head start that grows when the patch came too late and shrinks when it did
+    not: so the two meet."""
+    won, head_start = 0, 0.001
     for number in range(40):
         name = f"held-{number}"
         await client.create(CONFIG_MAPS, config_map(name, "held"))
-        finalizer = {"metadata": {"finalizers": ["example.io/hold"]}}
-        patching = client.patch(CONFIG_MAPS, name, finalizer, "default", kind=Patch.MERGE)
-        _, patched = await asyncio.gather(delete_all(client, "held"), attempt(patching))
+        patched, _ = await asyncio.gather(hold(client, name), delete_all(client, "held", after=head_start))
         if patched and "deletionTimestamp" not in patched["metadata"]:
-            held += 1
+            won += 1
             kept = await client.get(CONFIG_MAPS, name, "default")
             assert kept["metadata"]["finalizers"] == ["example.io/hold"]
+            head_start /= 2
+        else:
+            head_start = min(2 * head_start + 0.0001, 1.0)
         release = client.patch(CONFIG_MAPS, name, {"metadata": {"finalizers": None}}, "default", kind=Patch.MERGE)
         await attempt(release)
-    assert held > 0, "the race was never run"
+    assert won > 0, "the race was never run"
 
 
 async def test_collections_that_are_deleted_at_once_are_all_answered(client: Client) -> None:

@@ -24,7 +24,7 @@ _MOST_SENT = 64 << 20
 class _Export:
     """A small disk that takes writes and forgets them."""
 
-    size, writable, direct, pool, fetched = _SIZE, True, None, None, 0
+    size, writable, direct, pool, near, fetched = _SIZE, True, None, None, None, 0
 
     def readinto(self, start: int, view: memoryview) -> None:
         assert start + len(view) <= _SIZE
@@ -82,7 +82,7 @@ class _Wire:
     def recv_into(self, view: memoryview) -> int:
         return self._data.readinto(view)
 
-    receive = recv_into
+    receive = glance = recv_into
 
     def sendall(self, data: bytes | memoryview) -> None:
         self.sent += len(data)

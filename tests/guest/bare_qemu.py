@@ -7,7 +7,7 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 from guest.console import Console
-from guest.servers.server import wait_until
+from guest.servers.server import listens_at, wait_until
 from kube.process import Process
 
 
@@ -24,7 +24,7 @@ async def running(
     boot += ["-device", f"{device},drive=boot,bootindex=1"]
     with ExitStack() as stack:
         process = stack.enter_context(Process("qemu", [*command, *arguments, *boot], directory / "qemu.log"))
-        wait_until(socket.exists, process)
+        wait_until(lambda: listens_at(socket), process)
         async with await Console.connect(socket) as console:
             await console.ready()
             yield console

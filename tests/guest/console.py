@@ -12,6 +12,9 @@ from typing import Protocol, Self
 
 from guest.image.build import READY
 
+# Ctrl-C: the shell forgets the line that it was being told.
+_BREAK = "\x03"
+
 
 class Stream(Protocol):
     """The two directions of a console. `read` answers with nothing when it has been closed."""
@@ -78,23 +81,27 @@ class Console:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        # Closed while it is read, a WebSocket waits for the answer to its goodbye: what was typed last has arrived.
+        await self._stream.close()
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-        await self._stream.close()
 
     async def until(self, wanted: str, seconds: float = 60.0) -> None:
         """Waits until the console has shown the text, now or before."""
         await self._match(re.compile(re.escape(wanted)), wanted, seconds)
 
     async def ready(self, seconds: float = 60.0) -> None:
-        """Waits until the shell answers. A console that was opened late has missed READY, so it is asked."""
+        """Waits until the shell answers. It is asked also when READY has been seen: what was typed while the guest
+        booted may have arrived in part, and half a line with an open quote swallows the next."""
         deadline = asyncio.get_running_loop().time() + seconds
-        while READY not in self.text:
+        patience = 2.0
+        while asyncio.get_running_loop().time() < deadline:
+            await self.send(_BREAK)
             with contextlib.suppress(ConsoleTimeout):
-                await self.run("true", seconds=2.0)
+                await self.run("true", patience)
                 return
-            if asyncio.get_running_loop().time() > deadline:
-                raise ConsoleTimeout(READY, seconds, self.text)
+            patience *= 1.5
+        raise ConsoleTimeout(READY, seconds, self.text)
 
     async def run(self, command: str, seconds: float = 30.0) -> str:
         """What a command prints in the guest, without the last line's end. Raises GuestCommandFailed."""

@@ -85,6 +85,14 @@ def test_inspect(pushed: Reference, tmp_path: Path) -> None:
     assert "os=debian" in text
 
 
+def test_inspect_sends_nothing_to_a_terminal_that_it_would_obey(
+    repository: Callable[[], Reference], disk: Path
+) -> None:
+    reference, label = repository(), "os=\x1b[2Jnone\nImage:     another"
+    assert done("push", disk, reference, "--label", label)["sent"]
+    assert "Label:     os=?[2Jnone?Image:     another\n" in run("inspect", reference).stdout
+
+
 def test_inspect_shows_the_index_that_push_printed(repository: Callable[[], Reference], disk: Path) -> None:
     reference = repository()
     digest = done("push", disk, reference, "--index", "--platform", "linux/amd64")["digest"]
@@ -97,8 +105,10 @@ def test_inspect_tells_what_is_here(registry: Registry, pushed: Reference, disk:
     cache = Cache(tmp_path / "cache")
     content = open_container_disk(registry, registry.resolve(pushed)).content()
     chunks = list(content.pieces.chunks())[-2:]
-    for chunk, data in zip(chunks, content.chunks.fetch(chunks), strict=True):
+    for number, chunk in enumerate(chunks, 1):
+        (data,) = content.chunks.fetch([chunk])
         cache.put(chunk.digest, data)
+        assert f" {number} chunk{'s'[: number - 1]}, " in run("inspect", pushed, "--cache", cache.directory).stdout
     found = done("inspect", pushed, "--cache", cache.directory)["disk"]["chunks"]
     assert (found["here"], found["hereCompressed"]) == (2, sum(chunk.end - chunk.start for chunk in chunks))
     third = list(content.pieces.chunks())[-3]

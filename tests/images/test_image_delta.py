@@ -143,6 +143,67 @@ def test_chunks_of_the_cache_are_not_fetched(
     assert (tmp_path / "one").read_bytes() == disk.read_bytes()
 
 
+def _changed(disk: Path) -> None:
+    with disk.open("r+b") as file:
+        file.seek(1 << 20)
+        file.write(os.urandom(1 << 20))
+
+
+def _cut_short(disk: Path) -> None:
+    os.truncate(disk, 7 << 20)
+
+
+def _linked(disk: Path) -> None:
+    """To what would give all chunks, were it followed."""
+    disk.symlink_to(disk.rename(disk.with_name("elsewhere")))
+
+
+def _replaced_by_pipe(disk: Path) -> None:
+    disk.unlink()
+    os.mkfifo(disk)
+
+
+@pytest.mark.parametrize(
+    ("harm", "least", "most"),
+    [
+        (lambda _: None, CHANGED, 2 * CHANGED),
+        (_changed, CHANGED + (1 << 20), 2 * CHANGED + (1 << 20)),
+        (_cut_short, CHANGED + (1 << 20), 2 * CHANGED + (1 << 20)),
+        (_linked, SIZE, 2 * SIZE),
+        (_replaced_by_pipe, SIZE, 2 * SIZE),
+        (Path.unlink, SIZE, 2 * SIZE),
+    ],
+)
+def test_the_disk_of_the_version_before_gives_what_is_still_right(
+    tmp_path: Path, versions: list[tuple[str, Path]], harm: Callable[[Path], object], least: int, most: int
+) -> None:
+    """X4: without a cache, and without a table of what it was; and whatever was put in its place."""
+    (_, previous), (second, disk) = versions
+    harm(previous)
+    options = ImportOptions(settings=Settings(), previous=previous)
+    imported = import_image(Source.parse(second), tmp_path / "two", options, lambda *_: None)
+    assert least <= imported.fetched < most
+    assert imported.local == max(0, SIZE - (least if least < SIZE else SIZE))
+    assert (tmp_path / "two").read_bytes() == disk.read_bytes()
+
+
+def test_what_was_moved_on_the_disk_is_found(
+    tmp_path: Path, registry: Registry, repository: Callable[[], Reference]
+) -> None:
+    """X4: as in a version that was built anew, with something more in its middle."""
+    grown, other = os.urandom(CHANGED + 3 * 4096), bytearray(os.urandom(SIZE))
+    previous, disk, reference = tmp_path / "previous", tmp_path / "disk", repository()
+    previous.write_bytes(other)
+    disk.write_bytes(other[: 2 << 20] + grown + other[2 << 20 :])
+    push(registry, disk, reference)
+    options = ImportOptions(settings=Settings(), previous=previous)
+    imported = import_image(Source.parse(str(reference)), tmp_path / "made", options, lambda *_: None)
+    assert (tmp_path / "made").read_bytes() == disk.read_bytes()
+    # Each of four threads fetches a few chunks before it knows.
+    assert imported.fetched < CHANGED + (2 << 20)
+    assert imported.local > SIZE - (2 << 20)
+
+
 @pytest.fixture
 def volume(tmp_path: Path) -> Iterator[Path]:
     """One on which files can share blocks."""
@@ -170,3 +231,20 @@ def test_disks_share_what_is_the_same(volume: Path, cache: Path, versions: list[
     again = _import(first, volume / "three", cache)
     assert again.fetched < 1 << 16
     assert (volume / "one").read_bytes() == (volume / "three").read_bytes()
+
+
+@pytest.mark.parametrize("preallocate", [False, True])
+def test_a_disk_shares_what_is_the_same_with_the_version_before(
+    volume: Path, versions: list[tuple[str, Path]], preallocate: bool
+) -> None:
+    """Unless it is to have room of its own."""
+    (_, previous), (second, disk) = versions
+    shutil.copy(previous, volume / "one")
+    os.sync()
+    free = os.statvfs(volume).f_bfree * os.statvfs(volume).f_bsize
+    options = ImportOptions(settings=Settings(), previous=volume / "one", preallocate=preallocate)
+    import_image(Source.parse(second), volume / "two", options, lambda *_: None)
+    assert (volume / "two").read_bytes() == disk.read_bytes()
+    taken = free - os.statvfs(volume).f_bfree * os.statvfs(volume).f_bsize
+    assert (taken >= SIZE) is preallocate
+    assert preallocate or taken < SIZE // 4

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from ingot.cli.main import cli
 from ingot.images.cache import Cache
 from ingot.images.content import read
 from ingot.images.lazy.open import LazyOptions, open_lazy
@@ -52,8 +54,7 @@ def test_a_gzip_layer_is_read_once_and_then_lazily(
     cache = Cache(tmp_path / "cache")
     first = open_lazy(registry, gzipped, cache, ALONE, progress=lambda done, whole: told.append((done, whole)))
     assert read(first, 0, first.size) == disk.read_bytes()
-    assert first.chunks.figures.moved == 0
-    assert told[-1][0] == told[-1][1] > 0
+    assert first.chunks.figures.moved == told[-1][0] == told[-1][1] > 0
     first.close()
     # Without the chunks, but with the index, only what is read comes.
     shutil.rmtree(cache.directory / "chunks")
@@ -63,3 +64,10 @@ def test_a_gzip_layer_is_read_once_and_then_lazily(
     assert 0 < second.chunks.figures.moved < told[-1][1]
     assert read(second, 0, second.size) == disk.read_bytes()
     second.close()
+
+
+def test_it_is_not_read_for_a_trace_that_it_cannot_have(gzipped: Reference, tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["image", "trace", str(gzipped), "--cache", str(tmp_path / "cache"), "--", "true"])
+    assert done.exit_code == 1
+    assert "no chunks that could be fetched ahead: push it with `ingot image push`" in done.output
+    assert not Cache(tmp_path / "cache").indexes.size()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
+import tracemalloc
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -114,6 +116,20 @@ def test_zeros_that_are_none(registry: Registry, resolved: Callable[..., Image])
     assert file_of(registry, image) == bytes(1000)
     with pytest.raises(ImageFault, match="has other bytes before 1000"):
         verify_image(registry, image)
+
+
+@pytest.mark.parametrize("end", [b"", b"x"], ids=["right", "wrong"])
+def test_a_hole_takes_no_memory(registry: Registry, resolved: Callable[..., Image], end: bytes) -> None:
+    """A table may say that one has 2^50 bytes."""
+    layer = Layer(bytes(64 << 20) + end)
+    image = resolved(*layer.finish([layer.entry | {"chunkType": "zeros"}]))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ImageFault, match="has other bytes before 67108865") if end else nullcontext():
+            assert verify_image(registry, image).chunks == 0
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_chunk_that_inflates_to_more(registry: Registry, resolved: Callable[..., Image]) -> None:

@@ -16,11 +16,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from backports import zstd
+from click.testing import CliRunner
 
-from images.servers.faulty import Asked, FaultyServer, answer
+from images.servers.faulty import Asked, FaultyServer, PassingHandler, answer
 from images.servers.registry import DockerRegistry
 from images.servers.serving import INGOT, wait_for
 from images.test_image_push import pull, push
+from ingot.cli.main import cli
 from ingot.images.chunk import CHUNK_SIZE
 from ingot.images.content import Content, FileContent
 from ingot.images.fault import ImageFault
@@ -135,3 +137,53 @@ def test_a_push_that_is_told_to_end_leaves_no_upload(
         push.kill()
         push.wait()
     assert not any(uploads.glob("*/data"))
+
+
+class Forgetful:
+    """Forgets the first upload when a piece of it comes, and answers `status` from then on."""
+
+    def __init__(self, status: int) -> None:
+        self._status = status
+        self.forgotten = ""
+
+    def __call__(self, asked: Asked, client: socket.socket) -> bool:
+        upload, _, _ = asked.path.partition("?")
+        if asked.method == "PATCH":
+            self.forgotten = self.forgotten or upload
+        if upload == self.forgotten:
+            answer(client, self._status)
+        return upload == self.forgotten
+
+
+@pytest.mark.parametrize("status", [400, 404, 416])
+def test_an_upload_that_is_lost_costs_nothing_but_time(
+    docker_registry: DockerRegistry, repository: Callable[[], Reference], disk: Path, tmp_path: Path, status: int
+) -> None:
+    def run(*arguments: object) -> str:
+        done = CliRunner().invoke(cli, ["image", *map(str, arguments)])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    lost, later, other = repository(), repository(), repository()
+    way = Forgetful(status)
+    with FaultyServer(PassingHandler(docker_registry.host, way)) as server:
+        run("push", disk, f"{server.host}/{lost.repository}:v1", "--cache", tmp_path / "a")
+        again = run("push", disk, f"{server.host}/{later.repository}:v1", "--cache", tmp_path / "a")
+    assert way.forgotten
+    assert "its layer was there already" in again
+    run("push", disk, other, "--cache", tmp_path / "b")
+    digest = json.loads(run("inspect", other, "--output", "json"))["digest"]
+    for number, reference in enumerate((lost, later)):
+        assert json.loads(run("inspect", reference, "--output", "json"))["digest"] == digest
+        run("verify", reference)
+        run("pull", reference, tmp_path / f"{number}.raw", "--cache", tmp_path / "none")
+        assert (tmp_path / f"{number}.raw").read_bytes() == disk.read_bytes()
+
+
+def test_notes_from_before_uploads_could_be_lost_are_not_used(
+    registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path
+) -> None:
+    options = PushOptions(cache=tmp_path / "cache")
+    push(registry, disk, repository(), options)
+    (tmp_path / "cache" / "pushed-layers").rename(tmp_path / "cache" / "pushed")
+    assert push(registry, disk, repository(), options).sent

@@ -63,7 +63,7 @@ def test_a_note_that_is_damaged_only_means_that_the_layer_is_sent(
 ) -> None:
     options = PushOptions(cache=tmp_path / "cache")
     first = push(registry, disk, repository(), options)
-    (note,) = (tmp_path / "cache" / "pushed").iterdir()
+    (note,) = (tmp_path / "cache" / "pushed-layers").iterdir()
     note.write_bytes(b"{}")
     again = push(registry, disk, repository(), options)
     assert (again.sent, again.layer) == (first.sent, first.layer)
@@ -80,7 +80,7 @@ def test_notes_of_somebody_else_are_not_used(
         pytest.skip("only root can give a directory away")
     options = PushOptions(cache=tmp_path / "cache")
     push(registry, disk, repository(), options)
-    os.chown(tmp_path / "cache" / "pushed", 65534, 65534)
+    os.chown(tmp_path / "cache" / "pushed-layers", 65534, 65534)
     assert push(registry, disk, repository(), options).sent
     assert "belongs to user 65534" in caplog.text
 
@@ -104,3 +104,11 @@ def test_the_command(repository: Callable[[], Reference], disk: Path, tmp_path: 
     assert "sent" in told(one, "a")
     assert "its layer was there already" in told(two, "a")
     assert "its layer was there already" in told(three, "b", "--mount-from", one.name)
+
+
+def test_another_registry_is_refused_before_the_disk_is_read(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    options = ["--mount-from", "registry.example/disks", "--cache", str(tmp_path / "cache")]
+    done = CliRunner().invoke(cli, ["image", "push", str(tmp_path / "empty"), "other.example/disks:1", *options])
+    assert done.exit_code == 1
+    assert "name a repository of other.example" in done.output

@@ -77,6 +77,7 @@ def test_until_the_guest_has_started(trace: Callable[..., Result]) -> None:
         (("--until", "up", "--seconds", "1", "--", "sleep", "60"), "did not print 'up' in 1 s; nothing is attached"),
         (("--seconds", "1", "--", "sh", "-c", "nbdinfo {nbd}; exec sleep 60"), "chunks only, so it has not started"),
         (("--", "sh", "-c", "echo no such machine; exit 3"), "sh: it ended with 3: no such machine"),
+        (("--", "false"), "false: it ended with 1: it said nothing"),
         (("--", "no-such-program"), "no-such-program: it is not there"),
     ],
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import os
-import random
+import re
 import shutil
 import signal
 import subprocess
@@ -28,10 +29,15 @@ from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
 
 SIZE = 36 << 20
-RATE = 24e6
+# So slow that each thread has as little under way as it may.
+RATE = 4e6
 KILLS = 4
-# What may be lost by a kill: pieces that were under way, and what came since the journal was written last.
-LOST = 20 << 20
+# How much comes before a kill, from the very start on.
+STEP = 4 << 20
+# What may be lost of it: four units that were under way, and what came since the journal was written last.
+LOST = 5 << 19
+# The same of a qcow2, which is written in larger pieces.
+QCOW2_KILLS, QCOW2_STEP, QCOW2_LOST = 2, 10 << 20, 17 << 19
 GZIP = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
@@ -46,7 +52,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def proxy(docker_registry: DockerRegistry) -> Iterator[LimitedProxy]:
     with LimitedProxy(docker_registry.port, RATE) as limited:
         yield limited
@@ -84,28 +90,61 @@ def _push_raw(registry: Registry, disk: Path, reference: Reference) -> str:
 
 
 def _pull(source: str, target: Path, *options: str, home: Path | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "ingot", "image", "pull", source, str(target), "-o", "json", *options]
+    # A shell's background jobs, and so these tests in one, are started with SIGINT ignored.
+    begin = ["env", "--default-signal=INT", sys.executable, "-m", "ingot"]
+    command = [*begin, "image", "pull", source, str(target), "-o", "json", *options]
     # Homes have settings and credentials.
     place = str(home or target.parent)
     environment = {**os.environ, "HOME": place, "XDG_CONFIG_HOME": place, "XDG_STATE_HOME": place}
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
-def _kill(process: subprocess.Popen[str], journal: Path, delay: float) -> bool:
-    """Kills the process a moment after it has written its journal anew; whether it was there to be killed."""
-    before = journal.stat().st_mtime_ns if journal.exists() else 0
-    while process.poll() is None and (not journal.exists() or journal.stat().st_mtime_ns == before):
-        time.sleep(0.002)
-    time.sleep(delay)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+def _kill(process: subprocess.Popen[str], proxy: LimitedProxy, journal: Path, step: int = STEP) -> bool:
+    """Kills the process as _stop does; whether it was there to be killed."""
+    _stop(process, proxy, journal, signal.SIGKILL, step)
     return process.returncode == -signal.SIGKILL
 
 
+def _stop(
+    process: subprocess.Popen[str], proxy: LimitedProxy, journal: Path, by: signal.Signals, step: int = STEP
+) -> str:
+    """Ends the process when `step` bytes have come and something of them is noted; what it said."""
+    before, noted, until = proxy.sent, _noted(journal), time.monotonic() + 30
+    proxy.hold_after(step)
+    # Those of a process that is gone may take a little of what the next one is given.
+    most = step - (step >> 3)
+    while process.poll() is None and (proxy.sent - before < most or _noted(journal) == noted):
+        assert time.monotonic() < until, f"{proxy.sent - before} bytes have come, and nothing is noted of them"
+        time.sleep(0.002)
+    process.send_signal(by)
+    # Threads that read are waited for, where that is possible.
+    proxy.hold_after(math.inf)
+    return process.communicate()[1]
+
+
+def _noted(journal: Path) -> int:
+    return journal.stat().st_mtime_ns if journal.exists() else 0
+
+
+def _finish(process: subprocess.Popen[str], proxy: LimitedProxy) -> dict[str, int]:
+    """What an import tells that is let run to its end."""
+    proxy.limit(0)
+    proxy.hold_after(math.inf)
+    said, wrong = process.communicate()
+    assert process.returncode == 0, wrong
+    told: dict[str, int] = json.loads(said)
+    return told
+
+
 @pytest.mark.parametrize(
-    ("push", "options"),
-    [(_push_gzip, ()), (_push_own, ("--format", "qcow2")), (_push_raw, ())],
-    ids=["gzip", "chunked to qcow2", "http"],
+    ("push", "options", "kills", "step", "lost"),
+    [
+        (_push_gzip, (), KILLS, STEP, LOST),
+        (_push_own, (), KILLS, STEP, LOST),
+        (_push_own, ("--format", "qcow2"), QCOW2_KILLS, QCOW2_STEP, QCOW2_LOST),
+        (_push_raw, (), KILLS, STEP, LOST),
+    ],
+    ids=["gzip", "chunked", "chunked to qcow2", "http"],
 )
 def test_goes_on_after_kills(
     tmp_path: Path,
@@ -115,22 +154,18 @@ def test_goes_on_after_kills(
     proxy: LimitedProxy,
     push: Callable[[Registry, Path, Reference], str],
     options: tuple[str, ...],
+    kills: int,
+    step: int,
+    lost: int,
 ) -> None:
     place = push(registry, disk, repository())
     source = f"http://{proxy.host}{place}" if place.startswith("/") else f"{proxy.host}/{place}"
     target, journal = tmp_path / "disk", tmp_path / ".disk.ingot-journal"
-    chance = random.Random(place)  # noqa: S311
-    before, kills = proxy.sent, 0
-    for _ in range(KILLS):
-        kills += _kill(_pull(source, target, *options), journal, chance.uniform(0, 0.15))
+    for _ in range(kills):
+        assert _kill(_pull(source, target, *options), proxy, journal, step)
         assert not target.exists()
-    process = _pull(source, target, *options)
-    said, wrong = process.communicate()
-    assert process.returncode == 0, wrong
-    assert kills == KILLS
-    told = json.loads(said)
-    assert told["resumedFrom"] > 0
-    assert proxy.sent - before < disk.stat().st_size + kills * LOST
+    assert _finish(_pull(source, target, *options), proxy)["resumedFrom"] > 0
+    assert proxy.sent < disk.stat().st_size + kills * lost
     # Beside the list of disks that later imports can have chunks from.
     assert {each.name for each in tmp_path.iterdir()} - {".cache"} == {"disk"}
     if options:
@@ -138,6 +173,25 @@ def test_goes_on_after_kills(
         subprocess.run(["qemu-img", "compare", "-q", "-f", "raw", "-F", "qcow2", disk, target], check=True)
     else:
         assert target.read_bytes() == disk.read_bytes()
+
+
+@pytest.mark.parametrize("push", [_push_gzip, _push_own], ids=["gzip", "chunked"])
+def test_an_interrupt_tells_where_it_goes_on(
+    tmp_path: Path,
+    registry: Registry,
+    repository: Callable[[], Reference],
+    disk: Path,
+    proxy: LimitedProxy,
+    push: Callable[[Registry, Path, Reference], str],
+) -> None:
+    source, target = f"{proxy.host}/{push(registry, disk, repository())}", tmp_path / "disk"
+    process = _pull(source, target)
+    told = _stop(process, proxy, tmp_path / ".disk.ingot-journal", signal.SIGINT)
+    assert process.returncode == 1
+    found = re.fullmatch(r"Error: interrupted; the same command goes on from ([0-9.]+) MiB\n", told)
+    assert found, told
+    moved = _finish(_pull(source, target), proxy)["resumedFrom"]
+    assert moved / (1 << 20) == pytest.approx(float(found[1]), abs=0.06)
 
 
 @pytest.fixture
@@ -167,13 +221,9 @@ def test_goes_on_after_kills_on_a_device(
     number = device.stat().st_rdev
     name = f"device-{os.major(number)}-{os.minor(number)}.ingot-journal"
     journal = tmp_path / "ingot/imports" / name
-    chance = random.Random(source)  # noqa: S311
     for _ in range(KILLS):
-        assert _kill(_pull(source, device, home=tmp_path), journal, chance.uniform(0, 0.15))
-    process = _pull(source, device, home=tmp_path)
-    said, wrong = process.communicate()
-    assert process.returncode == 0, wrong
-    assert json.loads(said)["resumedFrom"] > 0
+        assert _kill(_pull(source, device, home=tmp_path), proxy, journal)
+    assert _finish(_pull(source, device, home=tmp_path), proxy)["resumedFrom"] > 0
     expected = disk.read_bytes()
     assert device.read_bytes() == expected.ljust(SIZE + (4 << 20), b"\0")
     again, _ = _pull(source, device, home=tmp_path).communicate()

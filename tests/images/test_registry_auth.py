@@ -171,6 +171,7 @@ def test_garbage_instead_of_a_token(settings: Settings, body: bytes, reason: str
         'Bearer realm="file:///etc/passwd"',
         'Bearer realm="http://192.0.2.1/token"',
         'Bearer realm="http://[::1"',
+        f'Bearer realm="https://{"a" * 70}.example/token"',
         "Negotiate abc",
         "Basic",
         'Bearer realm="' + "x" * 9000 + '"',
@@ -185,6 +186,22 @@ def test_absurd_challenges(settings: Settings, challenge: str) -> None:
     ):
         client.resolve(Reference.parse(f"{server.host}/a/b"))
     assert caught.value.reason in ("Unauthorized", "BadAddress", "BadChallenge")
+
+
+@pytest.mark.parametrize("challenge", ["Basic", 'Bearer realm="http://203.0.113.1/token"'])
+def test_what_one_repository_wants_is_not_wanted_of_others(settings: Settings, challenge: str) -> None:
+    digest = f"sha256:{'a' * 64}"
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if asked.path.startswith("/v2/private/"):
+            answer(client, 401, www_authenticate=challenge)
+        else:
+            answer(client, 200, docker_content_digest=digest)
+
+    with FaultyServer(handler) as server, Registry(settings) as client:
+        with pytest.raises(ImageFault):
+            client.digest(Reference.parse(f"{server.host}/private/a"))
+        assert str(client.digest(Reference.parse(f"{server.host}/open/b"))) == digest
 
 
 def test_a_silent_token_server_holds_up_no_other_registry(settings: Settings) -> None:

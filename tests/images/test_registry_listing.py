@@ -17,6 +17,7 @@ from ingot.cli.main import cli
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
+from ingot.images.registry import listing
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import (
     OCI_CONFIG,
@@ -68,6 +69,16 @@ def test_absurd_lists(registry: Registry, body: bytes, link: str) -> None:
     with FaultyServer(documents) as server, pytest.raises(ImageFault) as caught:
         list(registry.tags(Reference.parse(f"{server.host}/a/b")))
     assert caught.value.reason == "BadAnswer"
+
+
+def test_a_list_that_comes_a_little_at_a_time_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page(asked: Asked, client: socket.socket) -> None:
+        answer(client, 200, b'{"tags":[]}', link=f'</v2/a/b/tags/list?last={asked.number}>; rel="next"')
+
+    monkeypatch.setattr(listing, "_MOST_SECONDS", 0.1)
+    with FaultyServer(page) as server, Registry() as registry, pytest.raises(ImageFault) as told:
+        list(registry.tags(Reference.parse(f"{server.host}/a/b")))
+    assert (told.value.reason, told.value.retry) == ("TooSlow", True)
 
 
 def test_repositories(registry: Registry, repository: Callable[[], Reference]) -> None:
@@ -185,6 +196,15 @@ def test_rm_of_what_is_not_there(docker_registry: DockerRegistry) -> None:
     done = CliRunner().invoke(cli, ["image", "rm", f"{docker_registry.host}/nothing/here:v1"])
     assert done.exit_code == 1
     assert done.output.startswith(f"Error: {docker_registry.host}/nothing/here:v1: ")
+
+
+def test_rm_of_several_of_which_one_is_not_there(registry: Registry, repository: Callable[[], Reference]) -> None:
+    missing, present = repository(), repository()
+    push(registry, present, b"disk")
+    done = CliRunner().invoke(cli, ["image", "rm", str(missing), str(present), "-o", "json"])
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: {missing}: ")
+    assert [row["reference"] for row in json.loads(done.stdout)] == [str(present)]
 
 
 def test_one_tag_that_cannot_be_used_does_not_hide_the_others() -> None:

@@ -63,6 +63,15 @@ def test_tls_goes_through_a_tunnel(settings: Settings, monkeypatch: pytest.Monke
         assert not any(line.startswith("proxy-authorization") for line in inner)
 
 
+def test_a_proxy_whose_name_is_none(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a" * 70, "a..b"):
+        monkeypatch.setenv("http_proxy", f"http://{name}:3128")
+        with pytest.raises(ImageFault, match="no name of a host") as caught:
+            open_url(Transport(settings), f"http://{HOST}/disk")
+        assert caught.value.reason == "Unreachable"
+        assert not caught.value.retry
+
+
 def test_a_proxy_that_refuses(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultyServer(lambda asked, client: answer(client, 407)) as proxy:
         monkeypatch.setenv("https_proxy", f"http://{proxy.host}")

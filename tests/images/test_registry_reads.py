@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from images.servers.faulty import Asked, FaultyServer, RangeHandler, answer
-from ingot.images.blob import Blob
+from ingot.images.blob import Blob, ByteStream
 from ingot.images.fault import ImageFault
 from ingot.images.http_blob import HttpBlob
 from ingot.images.registry.settings import Settings
@@ -37,6 +37,11 @@ def whole(blob: Blob, start: int = 0) -> bytes:
             found += buffer[:count]
         assert stream.position == blob.size
     return bytes(found)
+
+
+def _some(stream: ByteStream) -> bytes:
+    buffer = bytearray(50_000)
+    return bytes(buffer[: stream.readinto(memoryview(buffer))])
 
 
 def cut(client: socket.socket) -> None:
@@ -254,13 +259,29 @@ def test_content_that_changes_between_ranges_is_noticed(transport: Transport, ho
             assert caught.value.reason == "Changed"
 
 
-def test_a_server_without_a_length_is_refused(transport: Transport) -> None:
+def test_a_server_that_tells_no_end_is_refused(transport: Transport) -> None:
     def handler(asked: Asked, client: socket.socket) -> None:
-        client.sendall(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        client.sendall(b"HTTP/1.0 200 X\r\n\r\n" + DATA)
+        client.shutdown(socket.SHUT_RDWR)
 
     with FaultyServer(handler) as server, pytest.raises(ImageFault) as caught:
         open_url(transport, server.url)
     assert caught.value.reason == "NoLength"
+
+
+def test_a_server_without_a_length_is_read_from_the_start_only(transport: Transport) -> None:
+    def handler(asked: Asked, client: socket.socket) -> None:
+        head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n"
+        client.sendall(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(DATA), DATA))
+
+    with FaultyServer(handler) as server:
+        blob = open_url(transport, server.url)
+        assert (blob.size, blob.ranged) == (0, False)
+        with blob.stream() as stream:
+            assert b"".join(iter(lambda: _some(stream), b"")) == DATA
+        with pytest.raises(ImageFault) as caught:
+            blob.read(0, 1)
+    assert caught.value.reason == "NoRanges"
 
 
 def test_an_empty_file(transport: Transport) -> None:

@@ -93,6 +93,8 @@ def test_a_loop_of_redirects_ends(transport: Transport) -> None:
         ("http://127.0.0.1:99999/x", "BadAddress"),
         ("http://[::1/x", "BadRedirect"),
         ("http://a b/", "BadAddress"),
+        ("http://a..b/", "BadAddress"),
+        (f"http://{'a' * 70}.example/", "BadAddress"),
         ("", "BadRedirect"),
         ("http://127.0.0.1/" + "x" * 10_000, "BadAddress"),
     ],

@@ -1,12 +1,15 @@
-"""Servers elsewhere that want to send us to this machine, by names of theirs."""
+"""Servers elsewhere that want to send us to this machine, by names of theirs, or to know who we are to another."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +92,47 @@ def test_a_registry_cannot_send_us_home_by_a_name(settings: Settings, names: dic
             (upload if what == "upload" else read)()
         assert caught.value.reason == "BadRedirect"
         assert not inner.asked
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["stranger", "known"])
+@pytest.mark.parametrize("challenge", ['Bearer realm="{}/token"', 'Basic realm="x"'])
+@pytest.mark.parametrize("what", ["blob", "manifest", "tag", "presence"])
+def test_where_a_registry_sends_us_to_nobody_learns_its_password(
+    settings: Settings, tmp_path: Path, what: str, challenge: str, known: bool
+) -> None:
+    """`known`: the registry itself wants the password as well."""
+    basic = f"Basic {base64.b64encode(b'ingot:sesame').decode()}"
+
+    def front_handler(asked: Asked, client: socket.socket) -> None:
+        if known and asked.headers.get("authorization") != basic:
+            answer(client, 401, www_authenticate='Basic realm="x"')
+        elif "/tags/list" in asked.path:
+            answer(client, 200, b'{"tags": []}')
+        else:
+            answer(client, 307, location=f"{storage.url}/x")
+
+    def storage_handler(asked: Asked, client: socket.socket) -> None:
+        if asked.path.startswith("/token"):
+            answer(client, 200, b'{"token": "x"}')
+        else:
+            answer(client, 401, www_authenticate=challenge.format(storage.url))
+
+    with FaultyServer(storage_handler) as storage, FaultyServer(front_handler) as front:
+        file = tmp_path / "auth.json"
+        file.write_text(json.dumps({"auths": {front.host: {"auth": basic.removeprefix("Basic ")}}}))
+        with Registry(replace(settings, auth_files=(file,))) as client:
+            reference = Reference.parse(f"{front.host}/a/b:v1")
+            asking: dict[str, Callable[[], object]] = {
+                "blob": partial(client.read, reference, LAYER, len(DATA)),
+                "manifest": partial(client.manifest, reference),
+                "tag": partial(client.digest, reference),
+                "presence": partial(client.present, reference, LAYER.digest),
+            }
+            # From then on the registry's own challenge is known.
+            assert list(client.tags(reference)) == []
+            for _ in range(2):
+                with pytest.raises(ImageFault, match=f"sends us to {storage.host}, which wants") as caught:
+                    asking[what]()
+                assert caught.value.reason == "Unauthorized"
+        assert len(storage.asked) == 2
+        assert not any("authorization" in asked.headers for asked in storage.asked)

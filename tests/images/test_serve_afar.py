@@ -18,6 +18,7 @@ from ingot.images.lazy.budget import CREDIT
 from ingot.images.push import PushOptions, push_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import Platform
 
 _MIB = 1 << 20
 
@@ -54,6 +55,26 @@ class TestRegistries:
         with FileContent(disk) as content:
             push_disk(registry, content, reference, PushOptions())
         return reference
+
+    def test_the_image_for_another_platform(
+        self, registry: Registry, repository: Callable[[], Reference], disk: Path, qcow2: Path, tmp_path: Path
+    ) -> None:
+        reference, control = repository(), tmp_path / "control"
+        for path, architecture in ((disk, "amd64"), (qcow2, "arm64")):
+            with FileContent(path) as content:
+                push_disk(registry, content, reference, PushOptions(Platform(architecture, "linux"), index=True))
+        wanted = ("--platform", "linux/arm64")
+        cache = ("--cache", str(tmp_path / "cache"), "--control", str(control))
+        with Serving(tmp_path, "--export", f"other={reference}", "--export", f"file={disk}", *wanted, *cache) as server:
+            adding = [INGOT, "serve", "add", "--control", str(control)]
+            subprocess.run([*adding, f"amd64={reference}", "--platform", "linux/amd64"], check=True)
+            for name, path in (("other", qcow2), ("file", disk), ("amd64", disk)):
+                with server.content(name) as content:
+                    assert read(content, 0, 4096) == path.read_bytes()[:4096]
+            refused = subprocess.run([*adding, f"another={disk}", *wanted], capture_output=True, text=True)
+        assert "only images in registries are chosen by --platform" in refused.stderr
+        nothing = subprocess.run([INGOT, "serve", "--export", f"x={disk}", *wanted], capture_output=True, text=True)
+        assert "--platform is for exports of images in registries, and there is none" in nothing.stderr
 
     def test_an_image_is_read_lazily(self, pushed: Reference, disk: Path, tmp_path: Path) -> None:
         options = ("--export", f"disk=docker://{pushed}", "--cache", str(tmp_path / "cache"))
@@ -132,6 +153,7 @@ class TestUrls:
             options = ("--export", f"disk={web.url}/disk?key=sesame", "--cache", str(tmp_path / "cache"))
             with pytest.raises(RuntimeError, match="neither an ETag") as raised, Serving(tmp_path, *options):
                 pass
+        assert "import it with `ingot image pull`" in str(raised.value)
         assert "sesame" not in str(raised.value)
 
     def test_the_query_of_a_bad_image_is_not_repeated(self, tmp_path: Path) -> None:

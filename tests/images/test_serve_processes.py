@@ -254,8 +254,10 @@ def test_metrics_are_summed_over_processes(disk: Path, tmp_path: Path) -> None:
         (("--export", "x=/nothing"), "/nothing: No such file"),
         (("--export", "x=/dev/null", "--writable", "y"), "there is no --export y"),
         (("--export", "x=/dev/null", "--client-ca", "/x"), "--client-ca needs --tls"),
+        (("--export", "x=/dev/null", "--rate", "1M"), "--rate needs --hydrate"),
         (("--export", "x=/dev/null", "--tls", "/nothing"), "server-cert.pem and server-key.pem must be there"),
         (("--export", "x=/dev/null", "--socket-mode", "999"), "is not an octal mode"),
+        (("--export", "x=/dev/null", "--control", "/nothing/control"), "/nothing/control: it cannot be listened on"),
         (("--listen", "nowhere", "--export", "x=/dev/null"), "is not [ADDRESS]:PORT"),
     ],
 )

@@ -1,7 +1,7 @@
-"""`make kube`: builds Kubernetes and etcd from Go modules into the cache, once.
+"""`make kube`: builds Kubernetes, etcd and Helm from Go modules into the cache, once.
 
-The programs appear in the cache together, by one rename. Exit code 0: they are there. 3: this machine cannot
-have them, for it lacks Go or a module proxy. 1: a build failed.
+The programs of Kubernetes appear in the cache together, by one rename. Exit code 0: they are there. 3: this machine
+cannot have them, for it lacks Go or a module proxy. 1: a build failed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from kube import binaries
+from kube import binaries, helm
 from kube.golang import Go, GoError, Unavailable, find_go
-from kube.modules import ETCD, write_etcd, write_kubernetes
+from kube.modules import ETCD, write_etcd, write_helm, write_kubernetes
 
 UNAVAILABLE = 3
 
 
 def main(arguments: list[str]) -> int:
-    """Builds what is missing; with `--check` only tells whether something is."""
-    if binaries.binaries():
+    """Builds what is missing; with `--check` only tells whether something of Kubernetes is."""
+    if binaries.binaries() and (helm.program() or arguments == ["--check"]):
         print(f"kube: Kubernetes {binaries.KUBERNETES} and etcd {binaries.ETCD} are in {binaries.home()}")
         return 0
     if arguments == ["--check"]:
@@ -42,13 +42,19 @@ def main(arguments: list[str]) -> int:
 
 
 def build_all() -> None:
-    """Builds all programs and publishes them. A builder that held the lock before may have done it."""
-    if binaries.binaries():
+    """Builds what is missing and publishes it. A builder that held the lock before may have done it."""
+    if binaries.binaries() and helm.program():
         return
     go = find_go(binaries.cache())
-    print(f"kube: building with {go.version}; this takes some 6 to 12 minutes on 2 cores", flush=True)
+    print(f"kube: building with {go.version}; this takes some 8 to 14 minutes on 2 cores", flush=True)
     with tempfile.TemporaryDirectory(dir=binaries.cache(), prefix="building-") as scratch:
         place = Path(scratch)
+        if not helm.program():
+            write_helm(go, place / "helm", helm.MODULE, helm.VERSION)
+            build(go, place / "helm", f"{helm.MODULE}/cmd/helm", place / "program")
+            (place / "program").rename(helm.home())
+        if binaries.binaries():
+            return
         made = place / "bin"
         made.mkdir()
         write_etcd(go, place / "etcd", binaries.ETCD)

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 from kube.binaries import binaries, why_not
-from kube.credentials import Credentials
+from kube.credentials import FRONT, SERVICES, Credentials
 from kube.process import Process
 
 # The controllers that complete the API itself. Others would change what a test has written.
@@ -148,11 +148,20 @@ class ControlPlane:
             "tls-private-key-file": held.server_key,
             "client-ca-file": held.ca,
             "token-auth-file": held.token_file,
+            "requestheader-client-ca-file": held.front_ca,
+            "requestheader-allowed-names": FRONT,
+            "requestheader-username-headers": "X-Remote-User",
+            "requestheader-group-headers": "X-Remote-Group",
+            "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+            "proxy-client-cert-file": held.front_certificate,
+            "proxy-client-key-file": held.front_key,
+            # Straight to the pods of a service: nobody serves its address.
+            "enable-aggregator-routing": "true",
             "authorization-mode": "RBAC",
             "service-account-issuer": "https://kubernetes.default.svc",
             "service-account-key-file": held.service_account_key,
             "service-account-signing-key-file": held.service_account_key,
-            "service-cluster-ip-range": "10.96.0.0/16",
+            "service-cluster-ip-range": SERVICES,
             "allow-privileged": "true",
             "cert-dir": self.directory / "certificates",
         }

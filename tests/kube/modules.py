@@ -1,4 +1,4 @@
-"""The two wrapper modules that the programs are built in, and which versions of their parts can be had."""
+"""The wrapper modules that the programs are built in, and which versions of their parts can be had."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ def write_etcd(go: Go, place: Path, version: str) -> None:
     """A module that requires etcd's server and nothing else."""
     write(place, "etcd", f"require {ETCD} v{version}\n")
     fetch(go, place, ETCD, version)
+
+
+def write_helm(go: Go, place: Path, path: str, version: str) -> None:
+    """A module that requires Helm and nothing else."""
+    write(place, "helm", f"require {path} v{version}\n")
+    fetch(go, place, path, version)
 
 
 def write_kubernetes(go: Go, place: Path, version: str) -> None:

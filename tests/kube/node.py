@@ -4,7 +4,8 @@
         with RealNode(cluster, directory / "node") as node:
             ... node.name, node.root (the kubelet's directory), and pods of the image `box.IMAGE` ...
 
-Pods run as everywhere. Their network reaches this machine and nothing beyond it.
+Pods run as everywhere. Their network reaches this machine, at `node.address`, and nothing beyond it; of the cluster's
+services they reach the API server.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
+from images.servers.gate import Gate
 from ingot.api.object import Object
 from kube import box
 from kube.cluster import ControlPlane
+from kube.credentials import SERVICE_ADDRESS
 from kube.process import Process
 from kube.traces import Traces, pod_processes
 
@@ -36,6 +39,9 @@ NODE_CONTROLLERS = (
 )
 PLUGINS = Path("/usr/lib/cni")
 START_TIMEOUT = 60.0
+# The range for benchmarks, which no network uses: the cluster's services are in its first quarter, pods in the second,
+# nodes in the rest.
+_RANGE = "198.18.0.0/15"
 # Every kubelet listens there, wherever its root is.
 _KUBELET_SOCKET = "/var/lib/kubelet/device-plugins/kubelet.sock"
 _PACKAGES = {"containerd": "containerd", "ctr": "containerd", "runc": "runc", "losetup": "mount", "ip": "iproute2"}
@@ -79,14 +85,19 @@ class RealNode:
         self.cluster = cluster
         self._socket = directory / "containerd.sock"
         # Of the range for benchmarks, which no network uses; a kubelet refuses 127.0.0.0/8.
-        self._address = f"198.19.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}/32"
+        self.address = f"198.19.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
         self._stack = ExitStack()
 
     def __enter__(self) -> RealNode:
         with ExitStack() as stack:
             stack.enter_context(Traces(self.directory, self._socket))
-            stack.callback(_run, "ip", "address", "delete", self._address, "dev", "lo")
-            _run("ip", "address", "add", self._address, "dev", "lo")
+            for address in (self.address, SERVICE_ADDRESS):
+                stack.callback(_run, "ip", "address", "delete", f"{address}/32", "dev", "lo")
+                _run("ip", "address", "replace", f"{address}/32", "dev", "lo")
+            # What is for a pod that is gone must not leave this machine.
+            stack.callback(_run, "ip", "route", "delete", "unreachable", _RANGE)
+            _run("ip", "route", "replace", "unreachable", _RANGE)
+            stack.enter_context(Gate(self.cluster.port, SERVICE_ADDRESS, 443))
             self._start_containerd(stack)
             self._start_kubelet(stack)
             self._stack = stack.pop_all()
@@ -107,6 +118,13 @@ class RealNode:
         command = [str(self.cluster.kubectl), f"--kubeconfig={self.cluster.kubeconfig}", *arguments]
         return _run(*command, given=json.dumps(stdin) if stdin else "")
 
+    def load(self, write: Callable[[Path], None]) -> None:
+        """Gives the node an image: `write` makes the archive of it."""
+        archive = self.directory / "image.tar"
+        write(archive)
+        self._ctr("images", "import", str(archive))
+        archive.unlink()
+
     def log(self, pod: Object) -> str:
         """What the first container of a pod has written so far."""
         meta, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
@@ -123,12 +141,10 @@ class RealNode:
         configuration.write_text(_CONTAINERD.format(directory=self.directory, image=box.IMAGE, plugins=PLUGINS))
         network = self.directory / "networks" / "pods.conflist"
         network.parent.mkdir()
-        network.write_text(json.dumps(_network(self.directory / "addresses")))
+        network.write_text(json.dumps(_network(self.directory / "addresses", _free_subnet())))
         command = ["containerd", f"--config={configuration}", f"--address={self._socket}"]
         self._start(stack, "containerd", command, self._contained)
-        archive = self.directory / "box.tar"
-        box.write(archive)
-        self._ctr("images", "import", str(archive))
+        self.load(box.write)
 
     def _start_kubelet(self, stack: ExitStack) -> None:
         configuration = self.directory / "kubelet.json"
@@ -139,7 +155,7 @@ class RealNode:
             "root-dir": self.root,
             "cert-dir": self.root / "pki",
             "hostname-override": self.name,
-            "node-ip": self._address.removesuffix("/32"),
+            "node-ip": self.address,
         }
         command = [str(self.cluster.programs / "kubelet"), *(f"--{key}={value}" for key, value in options.items())]
         self._start(stack, "kubelet", command, self._ready)
@@ -192,15 +208,23 @@ class RealNode:
 
 
 def _run(*command: str, given: str = "") -> str:
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=150)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with code {done.returncode}: {done.stderr}")
     return done.stdout
 
 
-def _network(addresses: Path) -> dict[str, object]:
+def _free_subnet() -> str:
+    """One that no pod has: the cables of a node before this one go some time after it, and their routes with them."""
+    taken = _run("ip", "route", "show")
+    free = [each for each in (f"198.18.{number}." for number in range(128, 256)) if each not in taken]
+    return f"{secrets.choice(free)}0/24"
+
+
+def _network(addresses: Path, subnet: str) -> dict[str, object]:
     """A cable from each pod to this machine: unlike a bridge it goes with the pod."""
-    pool = {"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "dataDir": str(addresses)}
+    routes = [{"dst": _RANGE}]
+    pool = {"type": "host-local", "ranges": [[{"subnet": subnet}]], "routes": routes, "dataDir": str(addresses)}
     return {"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "ptp", "ipam": pool}]}
 
 

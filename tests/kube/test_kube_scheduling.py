@@ -29,6 +29,8 @@ VOLUME_CONTROLLERS = (
     "persistentvolumeclaim-protection-controller",
     "persistentvolume-protection-controller",
 )
+# What Kubernetes' scheduler says of a claim that has not come to it yet.
+NOT_SEEN = "could not find v1.PersistentVolumeClaim"
 
 
 @pytest.fixture(scope="module")
@@ -86,9 +88,14 @@ class Stage:
         await eventually(knows)
 
     async def pod(
-        self, name: str, claims: tuple[str, ...] = (), labels: Object | None = None, passing: str = "", **spec: Any
+        self,
+        name: str,
+        claims: tuple[str, ...] = (),
+        labels: Object | None = None,
+        passing: str = NOT_SEEN,
+        **spec: Any,
     ) -> str:
-        """Where a new pod goes, or why it does not. What is `passing` is no answer yet."""
+        """Where a new pod goes, or why it does not. What is `passing` is no answer yet, nor that a claim is unseen."""
         pod = a_pod(self.namespace, name, claims, **spec)
         pod["metadata"]["labels"] = labels or {}
         await self.client.create(PODS, pod)
@@ -96,7 +103,7 @@ class Stage:
         async def outcome() -> str:
             found = await self.client.get(PODS, name, self.namespace)
             said = str((condition(found, "PodScheduled") or {}).get("message") or "")
-            return str(found["spec"].get("nodeName") or ("" if passing and passing in said else said))
+            return str(found["spec"].get("nodeName") or ("" if passing in said or NOT_SEEN in said else said))
 
         return await eventually(outcome)
 

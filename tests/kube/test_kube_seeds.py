@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ingot.api.object import name_of
+from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
+from ingot.api.resources import DATA_SOURCES, NAMESPACES
+from ingot.api.status import ApiError
+from ingot.kube.client import Client
 from kube.pair import Pair, resource, stored_resource, versions
 from unit.api.seed_examples import examples
 
@@ -12,6 +16,24 @@ EXAMPLES = examples()
 # The owners of that one do not exist, so that it may be gone in the next moment.
 LASTING = [name for name, obj in EXAMPLES.items() if obj["kind"] != "Pod" and name != "003-4-owner-references"]
 MOMENT = "2021-06-01T01:01:01Z"
+# What the DataVolume of the seeds clones: one whose DataSource is not there is refused.
+GOLDEN = "golden-images"
+
+
+@pytest.fixture(autouse=True)
+async def golden(both: Pair) -> None:
+    spec = {"source": {"pvc": {"namespace": GOLDEN, "name": "fedora-v33"}}}
+    for client in (both.ours, both.theirs):
+        await _there(client, NAMESPACES, {"metadata": {"name": GOLDEN}})
+        await _there(client, DATA_SOURCES, {"metadata": {"name": "fedora", "namespace": GOLDEN}, "spec": spec})
+
+
+async def _there(client: Client, kind: Resource, obj: Object) -> None:
+    try:
+        await client.create(kind, {"apiVersion": kind.api_version, "kind": kind.kind, **obj})
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -15,7 +15,7 @@ from ingot.kube.client import Client
 from ingot_up import IngotUp
 from kube.process import Process
 from kube.server import INGOT
-from machine.pod_support import NODE, a_bound_pod, a_container, gone, processes_of, reached
+from machine.pod_support import NODE, a_bound_pod, a_container, directory_of, gone, processes_of, reached
 
 ROUNDS = 12
 
@@ -49,18 +49,27 @@ async def test_kills_at_any_moment_lose_nothing_and_leave_nothing(
             removed.append(pods.pop(0))
             await client.delete(PODS, removed[-1]["metadata"]["name"], namespace)
         await killed_soon(machine_server, 0.4 + chance.random() * 0.5)
+    before = {pod["metadata"]["name"]: address_of(kubelet, pod) for pod in pods}
     async with machine(machine_server):
         for pod in pods:
             found = await reached(client, pod, "Running")
+            assert found["status"]["podIP"] == (before[pod["metadata"]["name"]] or address_of(kubelet, pod))
             assert found["status"]["containerStatuses"][0]["restartCount"] == 0
         for pod in removed:
             await gone(client, pod)
         assert count(machine_server.directory) == {"x\n"}
+        assert len({address_of(kubelet, pod) for pod in pods}) == len(pods)
         for pod in pods:
             await client.delete(PODS, pod["metadata"]["name"], namespace)
             await gone(client, pod)
         await eventually(lambda: asyncio.to_thread(lambda: not list((kubelet / "pods").iterdir())))
     assert not processes_of(kubelet)
+
+
+def address_of(kubelet: Path, pod: Object) -> str:
+    """The address that was written down for the pod, "" if none was yet."""
+    file = directory_of(kubelet, pod) / "address"
+    return file.read_text().strip() if file.exists() else ""
 
 
 def count(directory: Path) -> set[str]:

@@ -116,15 +116,41 @@ async def test_a_claim_of_a_local_volume_is_a_link_where_a_kubelet_has_it(
     pod = await client.create(PODS, a_bound_pod(namespace, "p", **mounted("cat /v/file; sleep 60", source)))
     [message] = await eventually(lambda: events_of(client, pod, "FailedMount"))
     assert message == f"volume 'v': PersistentVolumeClaim {namespace}/c is not bound yet; waiting for that"
-    await client.patch(VOLUME_CLAIMS, "c", {"status": {"phase": "Bound"}}, namespace, subresource="status")
+    await bound(client, claim)
     await reached(client, pod, "Running")
     link = directory_of(kubelet, pod) / "volumes/kubernetes.io~local-volume/pv-local"
     assert link.readlink() == data
     await client.delete(PODS, "p", namespace)
     await gone(client, pod)
     assert (data / "file").read_text() == "mine"
-    assert claim["metadata"]["name"] == "c"
     await client.delete(VOLUMES, "pv-local")
+
+
+async def bound(client: Client, claim: Object, holder: Object | None = None) -> None:
+    """The claim is said to be bound, and its volume to be that of `holder`: its own, if not another's."""
+    metadata = (holder or claim)["metadata"]
+    reference = {key: metadata[key] for key in ("namespace", "name", "uid")}
+    await client.patch(VOLUMES, claim["spec"]["volumeName"], {"spec": {"claimRef": reference}})
+    status = {"status": {"phase": "Bound"}}
+    await client.patch(
+        VOLUME_CLAIMS, claim["metadata"]["name"], status, claim["metadata"]["namespace"], subresource="status"
+    )
+
+
+async def test_the_volume_of_another_claim_is_not_given_to_a_pod(client: Client, namespace: str) -> None:
+    await client.create(VOLUMES, a_volume("pv-other"))
+    holder = await client.create(
+        VOLUME_CLAIMS, a_claim(namespace, "holder", storageClassName="", volumeName="pv-other")
+    )
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "c", storageClassName="", volumeName="pv-other"))
+    await bound(client, claim, holder)
+    source = {"persistentVolumeClaim": {"claimName": "c"}}
+    pod = await client.create(PODS, a_bound_pod(namespace, "p", **mounted("true", source)))
+    messages = await eventually(lambda: events_of(client, pod, "FailedMount"))
+    assert (
+        f"PersistentVolumeClaim {namespace}/c names PersistentVolume pv-other, which is another claim's" in messages[0]
+    )
+    await client.delete(VOLUMES, "pv-other")
 
 
 def affinity() -> Object:
@@ -137,8 +163,8 @@ async def test_a_network_volume_that_cannot_be_mounted_says_what_would_help(clie
     volume = a_volume("pv-iscsi", iscsi=iscsi)
     del volume["spec"]["hostPath"]
     await client.create(VOLUMES, volume)
-    await client.create(VOLUME_CLAIMS, a_claim(namespace, "c", storageClassName="", volumeName="pv-iscsi"))
-    await client.patch(VOLUME_CLAIMS, "c", {"status": {"phase": "Bound"}}, namespace, subresource="status")
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "c", storageClassName="", volumeName="pv-iscsi"))
+    await bound(client, claim)
     source = {"persistentVolumeClaim": {"claimName": "c"}}
     pod = await client.create(PODS, a_bound_pod(namespace, "p", **mounted("true", source)))
     messages = await eventually(lambda: events_of(client, pod, "FailedMount"))

@@ -70,10 +70,32 @@ async def test_a_pod_runs_and_is_ready(client: Client, namespace: str) -> None:
     for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready"):
         assert is_true(found, kind), kind
     status = found["status"]
-    assert (status["podIP"], status["hostIP"], status["qosClass"]) == ("127.0.0.1", "127.0.0.1", "BestEffort")
+    assert (status["hostIP"], status["qosClass"]) == ("127.0.0.1", "BestEffort")
+    assert status["podIPs"] == [{"ip": status["podIP"]}]
     [container] = status["containerStatuses"]
     assert (container["ready"], container["restartCount"]) == (True, 0)
     assert "startedAt" in container["state"]["running"]
+
+
+@pytest.mark.usefixtures("runner")
+async def test_pods_listen_on_one_port_each_on_its_own_address(client: Client, namespace: str) -> None:
+    serve = "import http.server, os; http.server.HTTPServer((os.environ['POD_IP'], 18444), H).serve_forever()"
+    told = [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+    answer = f"class H(http.server.BaseHTTPRequestHandler):\n do_GET = lambda self: self.send_error(200)\n{serve}"
+    program = f"import http.server\n{answer}"
+    probe = {"httpGet": {"port": 18444}, "periodSeconds": 1}
+    main = {**a_container(env=told, readinessProbe=probe), "command": ["python3", "-c", program]}
+    pods = [await client.create(PODS, a_bound_pod(namespace, name, main)) for name in ("one", "two")]
+    found = []
+    for pod in pods:
+
+        async def ready(name: str = pod["metadata"]["name"]) -> Object | None:
+            seen = await client.get(PODS, name, namespace)
+            return seen if is_true(seen, "Ready") else None
+
+        found.append((await eventually(ready))["status"]["podIP"])
+    assert len(set(found)) == 2
+    assert "127.0.0.1" not in found
 
 
 @pytest.mark.usefixtures("runner")

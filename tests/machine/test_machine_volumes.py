@@ -1,100 +1,41 @@
 """Claims get volumes, on a real API server and in a real directory."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 
 from eventual import eventually
+from ingot.api.cdi import names
 from ingot.api.object import Object
-from ingot.api.resources import NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
+from ingot.api.resources import PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.api.status import ApiError
+from ingot.host import clone
 from ingot.kube.client import Client
-from ingot.kube.manager import Manager
-from ingot.standalone.scheduler.scheduler import Scheduler
-from ingot.standalone.volumes import clone, copying, loop, source
+from ingot.standalone.volumes import copying, loop, source
 from ingot.standalone.volumes.binder import Binder
-from ingot.standalone.volumes.local import LocalVolumes, Record
-from ingot.standalone.volumes.provisioner import Provisioner
-from machine.machine_support import a_claim, a_node, a_pod, a_volume, events_of, running
-
-needs_loop = pytest.mark.skipif(
-    os.geteuid() != 0 or not loop.CONTROL.exists(), reason="loop devices need root and /dev/loop-control"
+from ingot.standalone.volumes.local import LocalVolumes
+from ingot.standalone.volumes.records import Record
+from machine.machine_support import a_claim, a_pod, a_volume, events_of, running
+from machine.volume_support import (
+    annotate,
+    asking,
+    copy_of,
+    device_size,
+    everything,
+    in_phase,
+    is_directory,
+    left_in,
+    needs_loop,
+    nothing_left,
+    read,
+    release,
+    used,
+    volume_in_phase,
+    write,
 )
-
-
-@pytest.fixture
-async def node(client: Client) -> AsyncIterator[str]:
-    await client.create(NODES, a_node("here"))
-    yield "here"
-    await client.delete(NODES, "here")
-
-
-def everything(directory: Path) -> Callable[[Manager], None]:
-    def add(manager: Manager) -> None:
-        Scheduler(manager)
-        Binder(manager)
-        Provisioner(manager, directory, "here")
-
-    return add
-
-
-@pytest.fixture
-async def machine(client: Client, node: str, namespace: str, directory: Path) -> AsyncIterator[None]:
-    """All that makes volumes; what a test leaves is deleted while it still runs."""
-    async with running(client, everything(directory)):
-        await eventually(lambda: client.get(STORAGE_CLASSES, "ingot-local"))
-        yield
-        for kind in (PODS, VOLUME_CLAIMS):
-            for each in (await client.list(kind, namespace))["items"]:
-                await client.delete(kind, each["metadata"]["name"], namespace, grace_period=0)
-        await eventually(lambda: nothing_left(client, directory))
-
-
-async def nothing_left(client: Client, directory: Path) -> bool:
-    volumes = (await client.list(VOLUMES))["items"]
-    return not [each for each in volumes if str(directory) in str(each["spec"].get("local"))] and not left_in(directory)
-
-
-def left_in(directory: Path) -> list[str]:
-    here = [path.name for path in directory.iterdir() if path.name != ".records"]
-    return sorted(here + [path.name for path in (directory / ".records").iterdir()])
-
-
-async def in_phase(client: Client, namespace: str, name: str, phase: str = "Bound") -> Object:
-    async def look() -> Object | None:
-        claim = await client.get(VOLUME_CLAIMS, name, namespace)
-        return claim if claim["status"]["phase"] == phase else None
-
-    return await eventually(look)
-
-
-async def volume_in_phase(client: Client, name: str, phase: str) -> Object:
-    async def look() -> Object | None:
-        volume = await client.get(VOLUMES, name)
-        return volume if volume["status"]["phase"] == phase else None
-
-    return await eventually(look)
-
-
-async def used(client: Client, namespace: str, name: str, **spec: Any) -> Object:
-    """A claim that a pod uses: bound, with the path of its volume under "path"."""
-    await client.create(VOLUME_CLAIMS, a_claim(namespace, name, **spec))
-    await client.create(PODS, a_pod(namespace, f"user-of-{name}", (name,)))
-    claim = await in_phase(client, namespace, name)
-    volume = await client.get(VOLUMES, claim["spec"]["volumeName"])
-    return {**claim, "path": Path(volume["spec"]["local"]["path"]), "volume": volume}
-
-
-async def release(client: Client, namespace: str, name: str) -> None:
-    await client.delete(PODS, f"user-of-{name}", namespace, grace_period=0)
-
-
-def is_directory(path: Path) -> bool:
-    return path.is_dir()
 
 
 @pytest.mark.usefixtures("machine")
@@ -190,10 +131,6 @@ async def test_a_claim_grows_and_does_not_shrink(client: Client, namespace: str)
         await client.patch(VOLUME_CLAIMS, "disk", asking("1Gi"), namespace)
 
 
-def asking(size: str) -> Object:
-    return {"spec": {"resources": {"requests": {"storage": size}}}}
-
-
 @needs_loop
 @pytest.mark.usefixtures("machine")
 async def test_a_block_claim_is_a_device_that_grows(client: Client, namespace: str) -> None:
@@ -230,11 +167,6 @@ async def test_a_device_that_was_lost_is_attached_by_the_next_start(
     assert loop.attached(image) is None
 
 
-def device_size(path: Path) -> int:
-    with path.open("rb") as device:
-        return device.seek(0, os.SEEK_END)
-
-
 @pytest.mark.usefixtures("machine")
 async def test_an_ordinary_user_is_told_what_block_needs(
     client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
@@ -257,18 +189,6 @@ async def test_more_than_the_filesystem_holds_is_refused(client: Client, namespa
     assert "spec.resources.requests.storage asks for 1152921504606846976 bytes, but the filesystem" in message
 
 
-def write(path: Path, content: bytes = b"guest data") -> None:
-    path.write_bytes(content)
-
-
-def read(path: Path) -> bytes:
-    return path.read_bytes()
-
-
-def copy_of(name: str) -> Object:
-    return {"dataSource": {"kind": "PersistentVolumeClaim", "name": name}}
-
-
 @pytest.mark.usefixtures("machine")
 async def test_a_copy_waits_until_its_original_is_quiet(
     client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
@@ -285,6 +205,38 @@ async def test_a_copy_waits_until_its_original_is_quiet(
     bound = await in_phase(client, namespace, "copy")
     volume = await client.get(VOLUMES, bound["spec"]["volumeName"])
     assert read(Path(volume["spec"]["local"]["path"]) / "disk.img") == b"guest data"
+
+
+@pytest.mark.usefixtures("machine")
+async def test_a_copy_waits_until_its_original_is_filled(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim that takes its upload itself is bound before it has its bytes."""
+    monkeypatch.setattr(source, "_SOON", 0.1)
+    disk = await used(client, namespace, "disk")
+    await release(client, namespace, "disk")
+    await annotate(client, namespace, "disk", {names.UPLOAD_TARGET: ""})
+    write(disk["path"] / "disk.img", b"half")
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "copy", **copy_of("disk")))
+    await client.create(PODS, a_pod(namespace, "user-of-copy", ("copy",)))
+    [message] = await eventually(lambda: events_of(client, claim, "ProvisioningFailed"))
+    assert f"claim {namespace}/disk is still being filled" in message
+    write(disk["path"] / "disk.img", b"whole")
+    await annotate(client, namespace, "disk", {names.POD_PHASE: "Succeeded"})
+    bound = await in_phase(client, namespace, "copy")
+    volume = await client.get(VOLUMES, bound["spec"]["volumeName"])
+    assert read(Path(volume["spec"]["local"]["path"]) / "disk.img") == b"whole"
+
+
+@pytest.mark.usefixtures("machine")
+async def test_what_could_not_be_filled_is_not_copied(client: Client, namespace: str) -> None:
+    await used(client, namespace, "disk")
+    await release(client, namespace, "disk")
+    await annotate(client, namespace, "disk", {names.UPLOAD_TARGET: "", names.FAILURE: "{}"})
+    claim = await client.create(VOLUME_CLAIMS, a_claim(namespace, "copy", **copy_of("disk")))
+    await client.create(PODS, a_pod(namespace, "user-of-copy", ("copy",)))
+    [message] = await eventually(lambda: events_of(client, claim, "ProvisioningFailed"))
+    assert f"claim {namespace}/disk could not be filled" in message
 
 
 @pytest.fixture
@@ -331,6 +283,19 @@ async def test_a_copy_shows_how_far_it_is(client: Client, namespace: str, slow_c
 
 
 @pytest.mark.usefixtures("machine")
+async def test_copies_that_take_long_hold_up_nobody_else(client: Client, namespace: str, slow_copies: Event) -> None:
+    await begin_copy(client, namespace)
+    for number in range(8):
+        await client.create(VOLUME_CLAIMS, a_claim(namespace, f"more-{number}", **copy_of("disk")))
+        await client.create(PODS, a_pod(namespace, f"user-of-more-{number}", (f"more-{number}",)))
+    await used(client, namespace, "empty")
+    assert (await client.get(VOLUME_CLAIMS, "copy", namespace))["status"]["phase"] == "Pending"
+    slow_copies.set()
+    for number in range(8):
+        await in_phase(client, namespace, f"more-{number}")
+
+
+@pytest.mark.usefixtures("machine")
 async def test_a_copy_for_a_claim_that_is_gone_is_called_off(
     client: Client, namespace: str, slow_copies: Event, directory: Path
 ) -> None:
@@ -367,14 +332,14 @@ async def test_what_a_killed_process_left_is_swept_and_nothing_else(
     local.prepare()
 
     def made(name: str, uid: str, claim: str, of: str) -> None:
-        local.fill(Record(name, of, namespace, claim, uid, block=False), 1, "", clone.Progress())
+        local.fill(Record(name, of, namespace, claim, uid, block=False), 1, None, clone.Progress())
         local.publish(name)
 
     uid = living["metadata"]["uid"]
     made("pvc-gone", "gone", "gone", cluster)
     made("pvc-elsewhere", "e", "e", "another cluster")
     made(f"pvc-{uid}", uid, "living", cluster)
-    local.fill(Record("pvc-half", cluster, namespace, "half", "half", block=False), 1, "", clone.Progress())
+    local.fill(Record("pvc-half", cluster, namespace, "half", "half", block=False), 1, None, clone.Progress())
     write(directory / "somebody's")
     expected = sorted(["pvc-elsewhere", "pvc-elsewhere", f"pvc-{uid}", f"pvc-{uid}", "somebody's"])
 

@@ -19,12 +19,16 @@ from ingot.standalone.volumes import local, loop
 from ingot.standalone.volumes.binder import Binder
 from ingot.standalone.volumes.local import LocalVolumes
 from ingot.standalone.volumes.provisioner import Provisioner
+from ingot.standalone.volumes.records import Records
 from ingot.standalone.volumes.removal import Removal
 from ingot_up import IngotUp
 from machine.machine_support import a_claim, a_node, a_pod, running
 
 MODE = "Block" if os.geteuid() == 0 and loop.CONTROL.exists() else "Filesystem"
 BLOCK_ONLY = pytest.mark.skipif(MODE != "Block", reason="loop devices need root and /dev/loop-control")
+
+
+NOT_VOLUMES = (".records", ".snapshots")
 
 
 class Fault:
@@ -52,7 +56,7 @@ class Fault:
 
 
 MAKING = [
-    ("record", lambda: Fault(LocalVolumes, "_write", after=True)),
+    ("record", lambda: Fault(Records, "begin", after=True)),
     ("filled", lambda: Fault(LocalVolumes, "publish")),
     ("published", lambda: Fault(LocalVolumes, "publish", after=True)),
     pytest.param("configured", lambda: Fault(loop, "attach", after=True), marks=BLOCK_ONLY),
@@ -98,7 +102,9 @@ async def nothing_left(client: Client, directory: Path) -> bool:
 
 
 def left_in(directory: Path) -> list[Path]:
-    return [path for path in (*directory.iterdir(), *(directory / ".records").iterdir()) if path.name != ".records"]
+    return [
+        path for path in (*directory.iterdir(), *(directory / ".records").iterdir()) if path.name not in NOT_VOLUMES
+    ]
 
 
 def devices_in(directory: Path) -> list[str]:

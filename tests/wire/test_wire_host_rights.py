@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from eventual import eventually
-from ingot.api.kubevirt import roles
 from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.api.status import ApiError
-from ingot.kube.client import Client, Patch
-from ingot.kube.kubeconfig import Material, load
+from ingot.kube.client import Patch
 from ingot_up import IngotUp
 from wire import kinds
-from wire.kinds import CLUSTER_ROLES, NAMESPACES, PODS, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
+from wire.kinds import PODS, ROLES
+from wire.people import People, people_of
 
 MACHINES = Resource("kubevirt.io", "v1", "virtualmachines", "VirtualMachine")
 INSTANCES = Resource("kubevirt.io", "v1", "virtualmachineinstances", "VirtualMachineInstance")
@@ -28,48 +25,10 @@ FILE: Object = {"hostDisk": {"path": "/etc/shadow", "type": "Disk"}}
 EMPTY: Object = {"emptyDisk": {"capacity": "1Gi"}}
 
 
-@dataclass
-class People:
-    """Who administers the cluster, and the account of a tenant who edits one namespace of it."""
-
-    admin: Client
-    tenant: Client
-    namespace: str
-
-    async def grant(self, role: str) -> None:
-        """Binds the tenant to a ClusterRole, in the namespace."""
-        subject = {"kind": "ServiceAccount", "name": "tenant", "namespace": self.namespace}
-        reference = {"apiGroup": ROLES.group, "kind": "ClusterRole", "name": role}
-        metadata = {"name": role.replace(":", "-"), "namespace": self.namespace}
-        await self.admin.create(ROLE_BINDINGS, {"metadata": metadata, "roleRef": reference, "subjects": [subject]})
-
-    def placed(self, obj: Object) -> Object:
-        return {**obj, "metadata": {"name": "it", "namespace": self.namespace}}
-
-    async def create(self, kind: Resource, obj: Object) -> Object:
-        return await self.tenant.create(kind, self.placed(obj))
-
-    async def patch(self, kind: Resource, patch: Object, how: Patch = Patch.MERGE) -> Object:
-        return await self.tenant.patch(kind, "it", patch, self.namespace, kind=how)
-
-
 @pytest.fixture
 async def people(ingot_server: IngotUp) -> AsyncIterator[People]:
-    config, namespace = load(ingot_server.kubeconfig), f"rights-{uuid4().hex[:8]}"
-    async with Client.connect(config, on_warning=lambda _: None) as admin:
-        await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
-        # `ingot up` brings these along, but not the server alone.
-        for role in roles.cluster_roles():
-            await admin.apply(CLUSTER_ROLES, role, "test", force=True)
-        await eventually(lambda: admin.get(SERVICE_ACCOUNTS, "default", namespace))
-        account = {"metadata": {"name": "tenant", "namespace": namespace}}
-        await admin.create(SERVICE_ACCOUNTS, account)
-        made = await admin.create(SERVICE_ACCOUNTS, {**account, "spec": {}}, name="tenant", subresource="token")
-        token = Material(data=made["status"]["token"].encode())
-        async with Client.connect(replace(config, certificate=None, key=None, token=token)) as tenant:
-            both = People(admin, tenant, namespace)
-            await both.grant("edit")
-            yield both
+    async with people_of(ingot_server) as both:
+        yield both
 
 
 def guest(volume: Object, **disk: Any) -> Object:
@@ -91,17 +50,10 @@ def pod(volumes: list[Object] | None = None, image: str = "registry.test/app:1",
     return kinds.pod("it", containers=[{"name": "main", "image": image, **container}], volumes=volumes or [])
 
 
-async def refused(people: People, kind: Resource, obj: Object) -> str:
-    with pytest.raises(ApiError) as caught:
-        await people.create(kind, obj)
-    assert (caught.value.code, caught.value.reason) == (403, "Forbidden")
-    return caught.value.message
-
-
 @pytest.mark.parametrize("kind", [MACHINES, INSTANCES, REPLICAS, CLASSICS], ids=lambda kind: kind.plural)
 async def test_a_file_of_the_node_needs_a_right(people: People, kind: Resource) -> None:
     path = "spec.template.spec" if kind in (MACHINES, REPLICAS) else "spec"
-    assert await refused(people, kind, machine(kind, FILE)) == (
+    assert await people.refused(kind, machine(kind, FILE)) == (
         f'{kind.plural}.kubevirt.io "it" is forbidden: {path}.volumes[0].hostDisk (/etc/shadow) reaches into the node: '
         f'User "system:serviceaccount:{people.namespace}:tenant" needs the verb "use" on resource "hostdisks" in API '
         f'group "ingot.io" in the namespace "{people.namespace}", which an administrator of the cluster can grant by a '
@@ -116,7 +68,7 @@ async def test_a_file_of_the_node_needs_a_right(people: People, kind: Resource) 
 async def test_the_right_is_needed_in_every_version(people: People) -> None:
     for version in ("v1", "v1alpha3", "v1alpha1"):
         kind = replace(MACHINES, version=version)
-        assert "hostdisks" in await refused(people, kind, {**machine(MACHINES, FILE), "apiVersion": kind.api_version})
+        assert "hostdisks" in await people.refused(kind, {**machine(MACHINES, FILE), "apiVersion": kind.api_version})
 
 
 async def test_no_way_of_changing_a_machine_goes_round_it(people: People) -> None:
@@ -146,7 +98,7 @@ async def test_an_administrator_of_a_namespace_cannot_grant_it(people: People) -
     rule = {"apiGroups": ["ingot.io"], "resources": ["hostdisks"], "verbs": ["use"]}
     with pytest.raises(ApiError, match="not currently held"):
         await people.create(ROLES, {"rules": [rule]})
-    assert "hostdisks" in await refused(people, MACHINES, machine(MACHINES, FILE))
+    assert "hostdisks" in await people.refused(MACHINES, machine(MACHINES, FILE))
 
 
 CLOSE = [
@@ -160,7 +112,7 @@ CLOSE = [
 
 @pytest.mark.parametrize(("close", "field"), CLOSE, ids=[field for _, field in CLOSE])
 async def test_a_process_of_the_machine_needs_a_right(people: People, close: Object, field: str) -> None:
-    told = await refused(people, PODS, close)
+    told = await people.refused(PODS, close)
     assert field in told
     assert 'needs the verb "use" on resource "hostprocesses"' in told
     await people.grant("kubevirt.io:hostprocesses")

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+from ingot.api.resources import SNAPSHOTS
 from ingot.kube.client import Client
 from ingot_up import IngotUp
 from kube.cluster import ControlPlane
@@ -223,7 +224,9 @@ async def resources_of_kubernetes(client: Client) -> AsyncIterator[str]:
     paths = ["/api/v1", *(f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"])]
     for path in paths:
         version = path.removeprefix("/apis/").removeprefix("/api/")
-        if "." in version and not version.partition("/")[0].endswith(".k8s.io"):
+        group = version.partition("/")[0]
+        # Snapshots are not Kubernetes' own: storage brings them, and on one machine Ingot does.
+        if "." in version and (not group.endswith(".k8s.io") or group == SNAPSHOTS.group):
             continue
         for resource in (await client.call("GET", path))["resources"]:
             yield f"{version} {resource['name']}"

@@ -93,7 +93,7 @@ async def test_kinds_are_selected_by_their_own_fields(http: Exchange, client: Cl
         ("/api/v1/namespaces", "name=default"),
         ("/api/v1/namespaces", "metadata.namespace=default"),
         (CLAIMS.path(namespace), "name=one"),
-        (NODES.path(), "spec.unschedulable=true"),
+        (NODES.path(), "spec.unschedulable=true,metadata.name=none"),
         (NODES.path(), "metadata.namespace="),
         (SERVICES.path(namespace), "spec.clusterIP=None"),
         (SERVICES.path(namespace), "spec.type=ClusterIP"),

@@ -1,9 +1,12 @@
 """kubectl as people use it: to look."""
 
+import time
+
 import pytest
 
 from ingot.api.object import Object
 from ingot.kube.client import Client
+from ingot.kube.clock import timestamp
 from wire.customs import gadget, served, version
 from wire.kinds import CLAIMS, CONFIG_MAPS, EVENTS, PODS, SECRETS, SERVICES, claim, config_map, pod
 from wire.shell import Terminal
@@ -136,6 +139,8 @@ def untimed(text: str) -> str:
 
 
 async def test_events_are_told(terminal: Terminal, client: Client, namespace: str) -> None:
+    # From eight years on kubectl tells whole years.
+    long_ago = timestamp(time.time() - 9.5 * 365 * 86400)
     event = {
         "metadata": {"name": "told", "namespace": namespace},
         "involvedObject": {"kind": "Pod", "name": "web", "namespace": namespace},
@@ -143,8 +148,8 @@ async def test_events_are_told(terminal: Terminal, client: Client, namespace: st
         "message": "something happened",
         "type": "Warning",
         "count": 1,
-        "firstTimestamp": "2020-01-01T00:00:00Z",
-        "lastTimestamp": "2020-01-01T00:00:00Z",
+        "firstTimestamp": long_ago,
+        "lastTimestamp": long_ago,
     }
     await client.create(EVENTS, event)
     await terminal("events")

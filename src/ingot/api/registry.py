@@ -6,7 +6,7 @@ registered its own converters, mutators and validators with `@kind`; here they a
 
 from typing import Any
 
-from ingot.api import cdi, hco, kubevirt, ssp, template
+from ingot.api import cdi, hco, kubevirt, snapshot, ssp, template
 from ingot.api.machinery import defaults
 from ingot.api.machinery.crd import crd_of
 from ingot.api.machinery.kind import KINDS, KindInfo
@@ -14,7 +14,7 @@ from ingot.api.object import Object, split_api_version
 from ingot.api.status import Cause, bad_request
 
 # Importing a group's package registers its kinds.
-GROUPS = (cdi, hco, kubevirt, ssp, template)
+GROUPS = (cdi, hco, kubevirt, snapshot, ssp, template)
 
 
 def kinds() -> list[KindInfo]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import fcntl
-import gc
 import logging
 import os
 import signal
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ingot.host.garbage import collect_after_start
 from ingot.standalone.children import NEEDS_MENDING, die_with_parent
 
 if TYPE_CHECKING:
@@ -71,15 +71,9 @@ async def _run(config: "Config", agent: str, work: Callable[["Client", asyncio.E
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    asyncio.get_running_loop().call_later(_SETTLED_SECONDS, _settle)
+    collect_after_start(_SETTLED_SECONDS)
     async with Client.connect(config, user_agent=agent) as client:
         await work(client, stop)
-
-
-def _settle() -> None:
-    """What a start leaves in memory stays: the collector need not look at it again."""
-    gc.collect()
-    gc.freeze()
 
 
 def _load(kubeconfig: Path) -> "Config":

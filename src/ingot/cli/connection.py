@@ -44,8 +44,17 @@ class Session:
         return "" if self.all_namespaces else self.namespace
 
 
-def connection_options(*, all_namespaces: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Adds the options to a command, and hands them to it as one argument `connection`."""
+def connection_options(
+    *, all_namespaces: bool = False, namespace: str = "", namespace_help: str = "Namespace, if not the context's own."
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds the options to a command, and hands them to it as one argument `connection`.
+
+    `namespace` is the one that counts where none is given, in place of the context's own.
+    """
+    chosen = click.option(
+        "--namespace", "-n", default=namespace, show_default=bool(namespace), metavar="NAME", help=namespace_help
+    )
+    every = [click.option("--all-namespaces", "-A", is_flag=True, help="In every namespace.")] if all_namespaces else []
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -55,14 +64,14 @@ def connection_options(*, all_namespaces: bool = False) -> Callable[[Callable[..
             connection = Connection(kubeconfig, context, namespace, all_namespaces)
             command(*args, connection=connection, **options)
 
-        for option in reversed(_OPTIONS if all_namespaces else _OPTIONS[:3]):
+        for option in reversed([*_SERVER, chosen, *every]):
             wrapped = option(wrapped)
         return wrapped
 
     return decorate
 
 
-_OPTIONS = [
+_SERVER = [
     click.option(
         "--kubeconfig",
         default="",
@@ -71,8 +80,6 @@ _OPTIONS = [
         "else ~/.kube/config.",
     ),
     click.option("--context", default="", metavar="NAME", help="Context in the kubeconfig, if not its current one."),
-    click.option("--namespace", "-n", default="", metavar="NAME", help="Namespace, if not the context's own."),
-    click.option("--all-namespaces", "-A", is_flag=True, help="In every namespace."),
 ]
 
 

@@ -26,7 +26,7 @@ PROPAGATION: dict[str, Literal["Background", "Foreground", "Orphan"]] = {
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """An object to delete. `problem` is why it cannot even be asked for."""
+    """An object to delete. `problem` is why it cannot even be asked for; `holder` keeps it until they have ended."""
 
     word: str
     resource: Resource | None = None
@@ -34,6 +34,7 @@ class Victim:
     namespace: str = ""
     uid: str = ""
     problem: str = ""
+    holder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class Deleter:
         )
 
     async def _gone(self, victim: Victim, uid: str, deadline: Deadline, progress: Progress) -> Result:
-        goal = Deleted(uid)
+        goal = Deleted(uid, victim.holder)
         assert victim.resource is not None
         place = (victim.resource, victim.name, victim.namespace)
         try:

@@ -2,10 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ingot.cli.directory import directory_option
+
+if TYPE_CHECKING:
+    from ingot.standalone.pods.workers import Worker
 
 
 @click.command(epilog="Example: ingot down --dir ~/lab --guests")
@@ -22,11 +26,16 @@ from ingot.cli.directory import directory_option
 def down(directory: Path, timeout: float, with_guests: bool) -> None:
     """End the server of a directory and what works beside it, and return when all that has ended.
 
-    Guests and pods run on, and the data stays: `ingot up` finds them again. Without a server there is nothing to do,
-    and that is no error.
+    Imports, uploads and copies that are under way stop too, and go on with the next `ingot up`. Guests and other pods
+    run on, and the data stays: `ingot up` finds them again. Without a server there is nothing to do, and that is no
+    error.
     """
+    from ingot.cli.residents import tell_guests, tell_workers
+    from ingot.standalone.pods import workers
     from ingot.standalone.process import NotEndedError, end, is_locked
 
+    # The server stops them as it ends, and afterwards they could not be told.
+    before = workers.running(directory / "kubelet")
     try:
         record = end(directory, timeout)
     except NotEndedError as error:
@@ -37,9 +46,24 @@ def down(directory: Path, timeout: float, with_guests: bool) -> None:
         raise click.ClickException(f"the server of {directory} is just starting; try again when it is up")
     else:
         click.echo(f"No server runs in {directory}")
+    tell_workers([*(worker for worker in before if worker.was_stopped), *_stop_workers(directory)])
     if with_guests:
         _end_guests(directory, timeout)
-    _tell_guests(directory)
+    tell_guests(directory)
+
+
+def _stop_workers(directory: Path) -> "list[Worker]":
+    """Ends the workers that a killed server has left; none where another has just taken the directory, and them."""
+    from ingot.standalone.pods import workers
+    from ingot.standalone.process import DirectoryInUseError, DirectoryLock
+
+    if not directory.is_dir():
+        return []
+    try:
+        with DirectoryLock(directory):
+            return workers.stop(directory / "kubelet")
+    except DirectoryInUseError:
+        return []
 
 
 def _end_guests(directory: Path, timeout: float) -> None:
@@ -65,12 +89,3 @@ def _end_guests(directory: Path, timeout: float) -> None:
         raise click.ClickException(f"{names} cannot be killed: {why}")
     if os.geteuid() == 0:
         LocalVolumes(directory / "volumes").detach_all()
-
-
-def _tell_guests(directory: Path) -> None:
-    from ingot.cli.residents import guests
-
-    running = [str(guest) for guest in guests(directory)]
-    if running:
-        count = "1 guest runs" if len(running) == 1 else f"{len(running)} guests run"
-        click.echo(f"{count} on: {', '.join(running)}; shut down with: ingot down --dir {directory} --guests")

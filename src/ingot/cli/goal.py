@@ -79,9 +79,10 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The object with this uid is gone, whatever has its name now."""
+    """The object with this uid is gone, whatever has its name now. `holder` is who is known to keep it, if anybody."""
 
     uid: str = ""
+    holder: str = ""
     needs_object: bool = False
 
     def met(self, obj: Object | None) -> bool:
@@ -93,6 +94,8 @@ class Deleted:
         metadata = obj["metadata"]
         if not metadata.get("deletionTimestamp"):
             return "it is there, and nobody has deleted it"
+        if self.holder:
+            return f"it is deleted, and kept until {self.holder} has ended"
         if finalizers := metadata.get("finalizers"):
             return f"it is deleted, but kept by its finalizers: {', '.join(finalizers)}"
         return _held(obj)

@@ -6,29 +6,39 @@ from typing import Any
 import click
 
 
-def listen_option(default: str, *, everywhere: bool = False) -> Callable[[Any], Any]:
-    """Adds `--listen`, which the command gets as `listen`: a pair of address and port.
+def listen_option(
+    default: str | None, *, everywhere: bool = False, name: str = "--listen", what: str = "Where to serve"
+) -> Callable[[Any], Any]:
+    """Adds `--listen`, or an option of another name, which the command gets as a pair of address and port.
 
-    With `everywhere` the address may be empty, for all addresses.
+    With `everywhere` the address may be empty, for all addresses. Without a default nothing is served unless it is
+    given, and the value is None.
     """
     shape = "[ADDRESS]:PORT" if everywhere else "ADDRESS:PORT"
 
-    def parse(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, int]:
+    def parse(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, int] | None:
+        if value is None:
+            return None
         host, separator, port = value.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not separator or not (host or everywhere) or not port.isdecimal() or int(port) > 65535:
-            raise click.BadParameter(f"{value!r} is not {shape}, such as {default} or [::1]:0")
+            raise click.BadParameter(f"{value!r} is not {shape}, such as {default or '127.0.0.1:8444'} or [::1]:0")
         return host, int(port)
 
-    where = "Where to serve; port 0 takes any free one"
+    where = f"{what}; port 0 takes any free one"
     return click.option(
-        "--listen",
+        name,
         default=default,
-        show_default=True,
+        show_default=default is not None,
         metavar=shape,
         callback=parse,
         help=f"{where}, no address means all of them." if everywhere else f"{where}.",
     )
+
+
+metrics_option = listen_option(
+    None, everywhere=True, name="--metrics", what="Where to serve /metrics for Prometheus, if at all"
+)
 
 
 def taken(host: str, port: int) -> str:

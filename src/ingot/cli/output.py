@@ -37,3 +37,8 @@ def without_managers(obj: Object) -> Object:
     """The object without managedFields, which are long and for machines."""
     metadata = {key: value for key, value in obj.get("metadata", {}).items() if key != "managedFields"}
     return {**obj, "metadata": metadata} if metadata else obj
+
+
+def printable(text: str) -> str:
+    """What a stranger has written, without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

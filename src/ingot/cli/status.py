@@ -9,7 +9,7 @@ import click
 
 from ingot.cli.directory import directory_option
 
-CHILDREN = ("machine", "agent")
+CHILDREN = ("machine", "agent", "web")
 
 
 @click.command(epilog="Example: ingot status --dir ~/lab --output json")
@@ -44,7 +44,27 @@ def _status(directory: Path) -> dict[str, Any]:
         "kubeconfig": str(directory / "kubeconfig"),
         "log": str(directory / "ingot.log"),
     }
+    found |= _uploads(directory) | _metrics(directory)
     return found | _children(directory) | _nodes(directory, record.address) | _guests(directory)
+
+
+def _uploads(directory: Path) -> dict[str, Any]:
+    """Where uploads are taken, if they are."""
+    from ingot.cli.web import known_url
+    from ingot.standalone.children import state_of
+
+    known = state_of(directory, "web")
+    return {"uploads": known_url(directory)} if known is not None and known.state == "Running" else {}
+
+
+def _metrics(directory: Path) -> dict[str, Any]:
+    """Where Prometheus finds its figures, if it does."""
+    from ingot.cli.metrics import known_url
+    from ingot.standalone.children import state_of
+
+    known = state_of(directory, "machine")
+    url = known_url(directory) if known is not None and known.state == "Running" else ""
+    return {"metrics": url} if url else {}
 
 
 def _children(directory: Path) -> dict[str, Any]:

@@ -14,7 +14,8 @@ import click
 from ingot.cli.agent import guest_options
 from ingot.cli.child import node_name_option
 from ingot.cli.directory import directory_option
-from ingot.cli.listen import listen_option, taken
+from ingot.cli.listen import listen_option, metrics_option, taken
+from ingot.cli.web import DEFAULT_LISTEN as WEB_LISTEN
 
 if TYPE_CHECKING:
     from ingot.standalone.children import Child
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LISTEN = "127.0.0.1:6440"
 READY_SECONDS = 30.0
-# Where `ingot machine` answers for the group subresources.kubevirt.io.
+# Where `ingot machine` answers for the groups that are no stored objects.
 SUBRESOURCES = "subresources.sock"
 
 
@@ -32,6 +33,8 @@ SUBRESOURCES = "subresources.sock"
 @click.option("--detach", is_flag=True, help="Serve in the background; return when the server is ready.")
 @node_name_option
 @guest_options
+@listen_option(WEB_LISTEN, name="--uploads", what="Where to take uploads")
+@metrics_option
 @click.option("--only-api", is_flag=True, help="Serve the API and nothing else: no controllers, no pods, no guests.")
 def up(
     directory: Path,
@@ -41,13 +44,16 @@ def up(
     usage_types: dict[str, Path],
     accelerator: str | None,
     libvirt: str | None,
+    uploads: tuple[str, int],
+    metrics: tuple[str, int] | None,
     only_api: bool,
 ) -> None:
     """Serve the Kubernetes API from a directory, and run on this machine what it asks for.
 
-    Writes DIR/kubeconfig, with which kubectl and the other commands of ingot find the server. Starts `ingot machine`
-    and `ingot agent` beside it, which work until the server ends; pods and guests run on. Without --detach it serves
-    until Ctrl-C. Options are not remembered: give them each time.
+    Writes DIR/kubeconfig, with which kubectl and the other commands of ingot find the server. Starts `ingot machine`,
+    `ingot agent` and `ingot web` beside it, which work until the server ends; so do imports, uploads and copies, which
+    go on with the next `ingot up`. Other pods, and guests, run on. Without --detach it serves until Ctrl-C. Options are
+    not remembered: give them each time.
     """
     from ingot.standalone.process import DirectoryInUseError, DirectoryLock
 
@@ -66,7 +72,7 @@ def up(
     guests = [f"--usage-type={name}={path}" for name, path in usage_types.items()]
     guests += [f"--accelerator={accelerator}"] if accelerator else []
     guests += [f"--libvirt={libvirt}"] if libvirt else []
-    children = [] if only_api else _children(directory, node_name, guests)
+    children = [] if only_api else _children(directory, node_name, guests, uploads, metrics)
     if children:
         _let_through(directory)
     if detach:
@@ -85,12 +91,20 @@ def _check(usage_types: dict[str, Path]) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def _children(directory: Path, node_name: str, guests: list[str]) -> "list[Child]":
+def _children(
+    directory: Path, node_name: str, guests: list[str], uploads: tuple[str, int], metrics: tuple[str, int] | None
+) -> "list[Child]":
     from ingot.standalone.children import Child
 
     ingot = (sys.executable, "-m", "ingot")
     common = ("--dir", str(directory), "--node-name", node_name)
-    return [Child("machine", [*ingot, "machine", *common]), Child("agent", [*ingot, "agent", *common, *guests])]
+    host, port = uploads
+    figures = ["--metrics=[{}]:{}".format(*metrics)] if metrics else []
+    return [
+        Child("machine", [*ingot, "machine", *common, *figures]),
+        Child("agent", [*ingot, "agent", *common, *guests]),
+        Child("web", [*ingot, "web", "--dir", str(directory), "--listen", f"[{host}]:{port}"]),
+    ]
 
 
 def _let_through(directory: Path) -> None:
@@ -143,6 +157,8 @@ def _serve(lock: "DirectoryLock", host: str, port: int, children: "list[Child]",
     try:
         server = Server(lock.directory, host, port, lock.directory / SUBRESOURCES if children else None)
         run(Parent(server, Children(lock.directory, children)), started)
+        if children:
+            _part(lock.directory)
     except (PkiError, DatabaseError) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
@@ -150,6 +166,15 @@ def _serve(lock: "DirectoryLock", host: str, port: int, children: "list[Child]",
     finally:
         lock.withdraw()
         lock.close()
+
+
+def _part(directory: Path) -> None:
+    """Stops what must not work without us, and says so."""
+    from ingot.cli.residents import tell_guests, tell_workers
+    from ingot.standalone.pods import workers
+
+    tell_workers(workers.stop(directory / "kubelet"))
+    tell_guests(directory)
 
 
 def _why(error: OSError, host: str, port: int, directory: Path) -> str:

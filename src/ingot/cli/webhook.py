@@ -5,13 +5,13 @@ import errno
 import logging
 import os
 import signal
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ingot.cli.listen import listen_option, taken
+from ingot.cli.listen import listen_option, metrics_option, taken
 
 if TYPE_CHECKING:
     from ingot.kube.client import Client
@@ -33,29 +33,35 @@ DEFAULT_LISTEN = ":9443"
     "--kubeconfig",
     default="",
     metavar="FILE",
-    help="How to ask the cluster whether a user may give machines files of its nodes. Without it: $KUBECONFIG, else "
-    "~/.kube/config, else the pod's service account.",
+    help="How to ask the cluster whether a user may give machines files of its nodes, or clone volumes of another "
+    "namespace. Without it: $KUBECONFIG, else ~/.kube/config, else the pod's service account.",
 )
 @listen_option(DEFAULT_LISTEN, everywhere=True)
-def webhook(certificate: Path, key: Path, kubeconfig: str, listen: tuple[str, int]) -> None:
+@metrics_option
+def webhook(
+    certificate: Path, key: Path, kubeconfig: str, listen: tuple[str, int], metrics: tuple[str, int] | None
+) -> None:
     """Answer a cluster's questions about Ingot's kinds.
 
     On a cluster kube-apiserver calls this for every object of Ingot that is written, or read in another version:
     /mutate, /validate and /convert, as deploy/webhooks.yaml and deploy/crds tell it. It serves until Ctrl-C.
     """
+    from ingot.images.fault import ImageFault
     from ingot.kube.kubeconfig import ConfigError
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     host, port = listen
     try:
-        asyncio.run(_serve(certificate, key, kubeconfig, host, port))
-    except ConfigError as error:
+        asyncio.run(_serve(certificate, key, kubeconfig, host, port, metrics))
+    except (ConfigError, ImageFault) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(_why(error, host, port)) from error
 
 
-async def _serve(certificate: Path, key: Path, kubeconfig: str, host: str, port: int) -> None:
+async def _serve(
+    certificate: Path, key: Path, kubeconfig: str, host: str, port: int, metrics: tuple[str, int] | None
+) -> None:
     """Serves until SIGTERM or SIGINT; questions that have been asked by then are answered."""
     from ingot.kube.client import Client
     from ingot.kube.kubeconfig import ConfigError, load
@@ -67,8 +73,22 @@ async def _serve(certificate: Path, key: Path, kubeconfig: str, host: str, port:
         except ConfigError as error:
             if kubeconfig or os.environ.get("KUBECONFIG"):
                 raise
-            lacking = f"Only system:masters may give machines files of nodes, as nobody's rights can be asked: {error}"
+            lacking = (
+                "Only system:masters may give machines files of nodes, or clone volumes of another namespace, as "
+                f"nobody's rights can be asked: {error}"
+            )
+        if metrics is not None:
+            await stack.enter_async_context(_figures(certificate, *metrics))
         await _run(_server(certificate, key, client, host, port), host, lacking)
+
+
+def _figures(certificate: Path, host: str, port: int) -> AbstractAsyncContextManager[int]:
+    """The page with which Prometheus sees the certificate's end coming."""
+    from ingot.control.monitoring.certificates import certificate_families
+    from ingot.serve.exposition import KIND, exposed
+    from ingot.serve.page import shown
+
+    return shown(lambda: exposed(certificate_families({"webhook": certificate})), KIND, host, port)
 
 
 async def _run(server: "WebhookServer", host: str, lacking: str) -> None:

@@ -1,19 +1,17 @@
 """The DataVolumes of a machine: made once from its `dataVolumeTemplates`, owned by it, and waited for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from ingot.api.cdi.names import IMMEDIATE
 from ingot.api.kubevirt.names import CREATED_BY
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES
 from ingot.api.status import ApiError
-from ingot.control.attention import filling_of
 from ingot.control.owning import refused
-from ingot.control.storage import Storage
+from ingot.control.storage import STARTABLE, Storage, filling_of, is_leaving
 from ingot.kube.cache import Key
 from ingot.kube.client import Client
-from ingot.kube.objects import copy_of, set_controller_reference
-
-_READY = frozenset({"Succeeded"})
+from ingot.kube.objects import condition, copy_of, set_controller_reference
 
 
 def _made(machine: Object, template: Object) -> Object:
@@ -25,7 +23,8 @@ def _made(machine: Object, template: Object) -> Object:
             "name": given["name"],
             "namespace": namespace_of(machine),
             "labels": {**(given.get("labels") or {}), CREATED_BY: uid_of(machine)},
-            "annotations": dict(given.get("annotations") or {}),
+            # It is for this machine: nothing else decides where it is to be, so nothing is gained by waiting.
+            "annotations": {IMMEDIATE: "true", **(given.get("annotations") or {})},
         },
         "spec": copy_of(template["spec"]),
     }
@@ -34,30 +33,38 @@ def _made(machine: Object, template: Object) -> Object:
 
 
 async def ensure(client: Client, storage: Storage, machine: Object, created: Callable[[str], None]) -> bool:
-    """Make the DataVolumes that are missing; whether all are filled. Raises InstanceFault where one is refused.
+    """Make the DataVolumes that are missing; whether the machine may start. Raises InstanceFault where one is refused.
 
     One whose claim is there has been made before, and has had its day. `created` hears the names of new ones.
     """
     ready = True
     for template in machine["spec"].get("dataVolumeTemplates") or ():
         key = Key(namespace_of(machine), template["metadata"]["name"])
-        known = storage.data_volumes.cache.get(key)
-        if known is None and storage.claims.cache.get(key) is None:
+        known, claim = storage.data_volumes.cache.get(key), storage.claims.cache.get(key)
+        if known is not None:
+            ready &= filling_of(known) in STARTABLE
+        elif claim is None:
             await _create(client, _made(machine, template), created)
             ready = False
-        elif known is not None:
-            ready &= filling_of(known) in _READY
+        else:
+            ready &= not is_leaving(claim)
     return ready
 
 
-def patience(storage: Storage, machine: Object) -> float:
-    """Seconds until the next look at DataVolumes that nobody has begun to fill; 0 where there are none.
+def lacking(data_volumes: Iterable[Object]) -> str:
+    """Which DataVolumes are not filled, how far each is, or why it has failed; "" where no machine waits for one."""
+    return "; ".join(_state(each) for each in data_volumes if filling_of(each) not in STARTABLE)
 
-    Raises InstanceFault for one that has waited too long.
-    """
-    keys = [Key(namespace_of(machine), each["metadata"]["name"]) for each in machine["spec"]["dataVolumeTemplates"]]
-    known = [found for key in keys if (found := storage.data_volumes.cache.get(key))]
-    return max((storage.attention.left(each) for each in known), default=0.0)
+
+def _state(volume: Object) -> str:
+    what, filling = f'DataVolume "{name_of(volume)}"', filling_of(volume)
+    why = next((text for kind in ("Ready", "Running") if (text := (condition(volume, kind) or {}).get("message"))), "")
+    told = f": {why}" if why else ""
+    if filling == "Failed":
+        return f"{what} has failed{told}. Delete it, and the machine goes on"
+    share = str((volume.get("status") or {}).get("progress") or "")
+    far = f"{filling or 'not begun'}{f' {share}' if share.endswith('%') else ''}"
+    return f"{what} is not filled yet ({far}){told}"
 
 
 async def _create(client: Client, wanted: Object, created: Callable[[str], None]) -> None:

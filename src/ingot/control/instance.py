@@ -11,6 +11,7 @@ from ingot.api.status import ApiError
 from ingot.control import progress, usages
 from ingot.control.fault import InstanceFault
 from ingot.control.launcher import launcher
+from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import REFUSED_SECONDS, is_owned, refused
 from ingot.control.storage import Storage, check_sources, volumes_of
 from ingot.control.writing import change, delete, live
@@ -52,11 +53,12 @@ def _fault_of(instance: Object) -> Iterable[str]:
 class Instances:
     """The controller. It writes phases up to Scheduled; the node's agent, holder of NODE_FINALIZER, the later ones."""
 
-    def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
+    def __init__(self, manager: Manager, clock: Clock = SYSTEM, outfit: Outfit = OF_ONE_MACHINE) -> None:
         self._client = manager.client
+        self._outfit = outfit
         self._clock = clock
         self._events = Recorder(manager.client, "virtualmachineinstance-controller")
-        self._storage = Storage(manager, clock)
+        self._storage = Storage(manager)
         self._instances = manager.informer(INSTANCES)
         self._pods = manager.informer(PODS, label_selector=f"{APP}={LAUNCHER}")
         self._nodes = manager.informer(NODES)
@@ -141,7 +143,7 @@ class Instances:
         if phase.phase_of(instance) == phase.SCHEDULING:
             return await live(self._client, PODS, launcher_name(instance), namespace_of(instance))
         check_sources(instance)
-        pod = launcher(instance, self._storage.mounted(instance))
+        pod = launcher(instance, self._storage.mounted(instance), self._outfit)
         try:
             created = await self._client.create(PODS, pod)
         except ApiError as error:

@@ -6,6 +6,7 @@ from typing import Any
 from ingot.api.kubevirt import names
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.control import footprint, usages
+from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.kube.objects import set_controller_reference
 
 # KubeVirt's label of the pods of a machine, by the machine's name.
@@ -41,7 +42,7 @@ _PASSED_ON = (
 )
 
 
-def launcher(instance: Object, claims: Mapping[str, Object]) -> Object:
+def launcher(instance: Object, claims: Mapping[str, Object], outfit: Outfit = OF_ONE_MACHINE) -> Object:
     """The pod of an instance. `claims` are the PersistentVolumeClaims that the kubelet mounts, by volume name."""
     spec = instance["spec"]
     grace = spec.get("terminationGracePeriodSeconds", _GRACE_SECONDS)
@@ -57,7 +58,7 @@ def launcher(instance: Object, claims: Mapping[str, Object]) -> Object:
             "enableServiceLinks": False,
             "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
             "nodeSelector": _node_selector(spec),
-            "containers": [_container(spec, claims)],
+            "containers": [_container(spec, claims, outfit.image)],
             "volumes": [{"name": names.PRIVATE_VOLUME, "emptyDir": {}}, *_volumes(spec, claims)],
         },
     }
@@ -93,7 +94,7 @@ def _node_selector(spec: Object) -> dict[str, str]:
     return selector | {names.usage_label(usage): "true" for usage in usages.wanted(spec)}
 
 
-def _container(spec: Object, claims: Mapping[str, Object]) -> Object:
+def _container(spec: Object, claims: Mapping[str, Object], image: str) -> Object:
     mounts: list[Object] = [{"name": names.PRIVATE_VOLUME, "mountPath": _PRIVATE_PATH}]
     devices: list[Object] = []
     for volume, claim in claims.items():
@@ -103,7 +104,7 @@ def _container(spec: Object, claims: Mapping[str, Object]) -> Object:
             mounts.append({"name": volume, "mountPath": f"{names.DISKS_PATH}/{volume}"})
     container: dict[str, Any] = {
         "name": names.COMPUTE,
-        "image": names.LAUNCHER_IMAGE,
+        "image": image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["sh", "-c", _WAIT, f"{_PRIVATE_PATH}/{names.END_PIPE}"],
         "resources": footprint.resources(spec),

@@ -9,6 +9,7 @@ from ingot.control import backoff, datavolumes, machine_status
 from ingot.control.fault import InstanceFault
 from ingot.control.machine_status import Observation
 from ingot.control.owning import adopt, is_owned, let_go, make
+from ingot.control.snapshots.words import restore_of
 from ingot.control.storage import Storage
 from ingot.control.strategy import Action, decide, outstanding
 from ingot.control.template import check_matchers, instance_of
@@ -44,7 +45,7 @@ class Machines:
         self._client = manager.client
         self._clock = clock
         self._events = Recorder(manager.client, "virtualmachine-controller")
-        self._storage = Storage(manager, clock)
+        self._storage = Storage(manager)
         self._machines = manager.informer(MACHINES)
         self._instances = manager.informer(INSTANCES)
         self._machines.cache.add_index("claim", _claims_of)
@@ -86,13 +87,13 @@ class Machines:
         action, fault, wait = Action.NOTHING, None, 0.0
         try:
             instance = await adopt(self._client, machine, instance) if instance else None
-            ready = await datavolumes.ensure(self._client, self._storage, machine, self._created(machine))
+            ready = await self._equipped(machine)
             action = decide(machine, instance)
+            if action is Action.START:
+                _check_restore(machine)
             wait = backoff.left(machine, self._clock.time()) if action is Action.START else 0.0
             if action is Action.START and ready and not wait:
                 instance = await self._start(machine)
-            elif action is Action.START and not ready:
-                wait = max(wait, datavolumes.patience(self._storage, machine))
             elif action is Action.STOP and instance is not None:
                 if await delete(self._client, INSTANCES, instance):
                     self._stopped(machine, instance)
@@ -103,6 +104,12 @@ class Machines:
             instance = instance if instance and is_owned(instance, machine) else None
         await self._tell(machine, self._observed(machine, instance, action, fault))
         return Result(wait) if wait else None
+
+    async def _equipped(self, machine: Object) -> bool:
+        """Whether the machine's own DataVolumes are filled; while they are being replaced, none is made."""
+        if restore_of(machine):
+            return False
+        return await datavolumes.ensure(self._client, self._storage, machine, self._created(machine))
 
     async def _start(self, machine: Object) -> Object | None:
         check_matchers(machine)
@@ -151,6 +158,13 @@ class Machines:
         known = condition(machine, machine_status.FAILURE) or {}
         if seen.fault and known.get("message") != seen.fault.message:
             self._events.record(machine, seen.fault.reason, seen.fault.message, "Warning")
+
+
+def _check_restore(machine: Object) -> None:
+    """Raises InstanceFault while a restore replaces the machine's disks."""
+    if restore := restore_of(machine):
+        message = f'VirtualMachineRestore "{restore}" is replacing the disks: the machine starts by itself after that'
+        raise InstanceFault("RestoreInProgress", message)
 
 
 def _switch_on(machine: Object) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ingot.api.object import Object
-from ingot.control import backoff, strategy
+from ingot.control import backoff, datavolumes, strategy
 from ingot.control.fault import InstanceFault
 from ingot.control.printable import printable
 from ingot.control.template import is_outdated, observed_generation
@@ -13,6 +13,7 @@ from ingot.kube.objects import condition, is_true, set_condition
 
 FAILURE = "Failure"
 RESTART_REQUIRED = "RestartRequired"
+DATA_VOLUMES_READY = "DataVolumesReady"
 _OWN = (FAILURE, RESTART_REQUIRED)
 
 
@@ -63,6 +64,7 @@ def _generations(machine: Object, instance: Object | None) -> None:
 def _conditions(machine: Object, seen: Observation, now: float) -> None:
     instance = seen.instance
     _mirror(machine, instance, now)
+    _data_volumes(machine, seen, now)
     if seen.fault:
         set_condition(machine, FAILURE, True, seen.fault.reason, seen.fault.message, now)
     else:
@@ -74,12 +76,22 @@ def _conditions(machine: Object, seen: Observation, now: float) -> None:
         drop_condition(machine, RESTART_REQUIRED)
 
 
+def _data_volumes(machine: Object, seen: Observation, now: float) -> None:
+    """What a machine waits for that has no instance; of one that has, the instance tells."""
+    if seen.instance is not None:
+        return
+    if lacking := datavolumes.lacking(seen.data_volumes):
+        set_condition(machine, DATA_VOLUMES_READY, False, "NotAllDVsReady", lacking, now)
+    else:
+        drop_condition(machine, DATA_VOLUMES_READY)
+
+
 def _mirror(machine: Object, instance: Object | None, now: float) -> None:
     """The instance's conditions, beside our own."""
     own = [each for kind in _OWN if (each := condition(machine, kind))]
     if instance is None:
-        ready = condition(machine, "Ready")
-        machine["status"]["conditions"] = [*([ready] if ready else []), *own]
+        kept = [each for kind in ("Ready", DATA_VOLUMES_READY) if (each := condition(machine, kind))]
+        machine["status"]["conditions"] = [*kept, *own]
         set_condition(machine, "Ready", False, "VMINotExists", "VMI does not exist", now)
         return
     theirs = (instance.get("status") or {}).get("conditions") or ()

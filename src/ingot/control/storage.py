@@ -2,21 +2,35 @@
 
 from collections.abc import Iterable
 
+from ingot.api.cdi.filling import is_being_filled
 from ingot.api.kubevirt import phase
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
-from ingot.control.attention import Attention, filling_of
 from ingot.control.fault import InstanceFault
 from ingot.control.setbacks import Setbacks
 from ingot.disks.claims import claim_name, driver_of, is_direct
 from ingot.kube.cache import Key
-from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.manager import Manager
+from ingot.kube.objects import condition, controller_of, is_deleting, refers_to_kind
 
 # Sources that no node can deliver yet.
 _NOT_DELIVERED = ("container", "containerDisk", "downwardMetrics", "memoryDump")
 
 _LATER = "the machine starts by itself once it is"
+
+# Phases of DataVolumes with which a machine may start: all is there, or is fetched once a node has been chosen for it.
+STARTABLE = frozenset({"Succeeded", "PendingPopulation", "WaitForFirstConsumer"})
+
+
+def filling_of(data_volume: Object) -> str:
+    """How far it is: its phase, "" while nobody has looked at it."""
+    return str((data_volume.get("status") or {}).get("phase") or "")
+
+
+def is_leaving(claim: Object) -> bool:
+    """Whether a claim goes, now or with a DataVolume that is no longer there."""
+    holder = controller_of(claim)
+    return is_deleting(claim) or bool(holder and refers_to_kind(holder, DATA_VOLUMES.group, DATA_VOLUMES.kind))
 
 
 def volumes_of(instance: Object) -> list[Object]:
@@ -44,11 +58,10 @@ def _unsupported(field: str) -> InstanceFault:
 class Storage:
     """Claims, volumes and DataVolumes, out of the caches."""
 
-    def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
+    def __init__(self, manager: Manager) -> None:
         self.claims = manager.informer(VOLUME_CLAIMS)
         self.volumes = manager.informer(VOLUMES)
         self.data_volumes = manager.informer(DATA_VOLUMES)
-        self.attention = Attention(self.data_volumes, clock)
         self.classes = manager.informer(STORAGE_CLASSES)
         self.setbacks = Setbacks(manager)
 
@@ -69,32 +82,25 @@ class Storage:
 
     def _ready(self, volume: Object, namespace: str) -> Object:
         name = str(claim_name(volume))
-        claim = self.claims.cache.get(Key(namespace, name))
-        if "dataVolume" in volume:
-            self._check_data_volume(volume["name"], Key(namespace, name))
+        key = Key(namespace, name)
+        claim, data_volume = self.claims.cache.get(key), self.data_volumes.cache.get(key)
+        if "dataVolume" in volume and data_volume is not None:
+            _check_data_volume(volume["name"], data_volume)
         if claim is None:
             message = (
                 f'PersistentVolumeClaim "{name}" of volume "{volume["name"]}" is not in namespace "{namespace}": '
                 "the machine starts by itself once it is there"
             )
             raise InstanceFault("FailedPvcNotFound", message)
+        if is_deleting(claim) or (data_volume is None and is_leaving(claim)):
+            # A pod that uses it would keep it from going.
+            message = f'PersistentVolumeClaim "{name}" of volume "{volume["name"]}" is being deleted: the machine waits'
+            raise InstanceFault("FailedPvcNotFound", f"{message} for another one of that name")
+        if is_being_filled(claim):
+            # What the guest would write now is lost when the disk comes.
+            message = f'PersistentVolumeClaim "{name}" of volume "{volume["name"]}" is still being filled'
+            raise InstanceFault("ClaimNotFilled", f"{message}: the machine starts by itself when it is done")
         return claim
-
-    def _check_data_volume(self, volume: str, key: Key) -> None:
-        data_volume = self.data_volumes.cache.get(key)
-        if data_volume is None:
-            return
-        filling = filling_of(data_volume)
-        if filling == "Failed":
-            message = f'DataVolume "{key.name}" of volume "{volume}" has failed: delete it, and the machine goes on'
-            raise InstanceFault("FailedDataVolumeImport", message)
-        if filling != "Succeeded":
-            left = self.attention.left(data_volume)
-            message = (
-                f'DataVolume "{key.name}" of volume "{volume}" is not filled yet ({filling or "not begun"}): '
-                "the machine starts by itself once it is"
-            )
-            raise InstanceFault("DataVolumeNotReady", message, left or None)
 
     def _is_direct(self, volume: Object, claim: Object) -> bool:
         """Whether QEMU reaches the claim itself. Raises InstanceFault while that cannot be told."""
@@ -139,6 +145,19 @@ class Storage:
             claim = self.claim(volume, namespace_of(instance))
             told = {"phase": _claim_phase(claim)} if early and claim_name(volume) else {}
             yield {"name": volume["name"], **told, **(_claim_info(claim) if claim else {})}
+
+
+def _check_data_volume(volume: str, data_volume: Object) -> None:
+    """Raises InstanceFault for a DataVolume that has failed, or is not filled yet."""
+    filling = filling_of(data_volume)
+    what = f'DataVolume "{name_of(data_volume)}" of volume "{volume}"'
+    why = str((condition(data_volume, "Ready") or {}).get("message") or "")
+    if filling == "Failed":
+        message = f"{what} has failed{f': {why}' if why else ''}. Delete it, and the machine goes on"
+        raise InstanceFault("FailedDataVolumeImport", message)
+    if filling not in STARTABLE:
+        far = f"{filling}: {why}" if why else filling or "not begun"
+        raise InstanceFault("DataVolumeNotReady", f"{what} is not filled yet ({far}): {_LATER}")
 
 
 def _unbound(volume: Object, claim: Object) -> str:

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from ingot.api.kubevirt.names import SYSTEM_NAMESPACE
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resource import Resource
-from ingot.api.resources import LEASES, NAMESPACES, NODES
+from ingot.api.resources import INSTANCES, LEASES, NAMESPACES, NODES
 from ingot.api.status import ApiError
 from ingot.disks.fault import DiskFault
 from ingot.disks.holder import (
@@ -80,11 +80,13 @@ class Claims:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def claim(self, vmi: Object, volume: str, identities: frozenset[str], mode: AccessMode) -> None:
-        """Claims storage for a volume of a machine: all of its identities, or none. It may be repeated.
+        """Claims storage for a volume of a machine, or of another that says its kind: all of its identities, or none.
+        It may be repeated.
 
         Raises DiskFault with the reason StorageInUse.
         """
-        holder = Holder(namespace_of(vmi), name_of(vmi), uid_of(vmi), self.node, mode, volume)
+        kind = vmi.get("kind") or INSTANCES.kind
+        holder = Holder(namespace_of(vmi), name_of(vmi), uid_of(vmi), self.node, mode, volume, kind)
         taken = []
         try:
             # Everybody claims in the same order, so that of several that want overlapping storage one gets it all.
@@ -229,9 +231,8 @@ def in_use(identity: str, holder: Holder, rival: Holder) -> DiskFault:
         )
         return final(holder.volume, "StorageInUse", message)
     if rival.namespace == holder.namespace:
-        machine = f"VirtualMachineInstance {rival.namespace}/{rival.name}"
-        who = f"{machine} on node {rival.node!r} as its volume {rival.volume!r}"
-        cure = "stop that machine"
+        who = f"{rival.kind} {rival.namespace}/{rival.name} on node {rival.node!r} as its volume {rival.volume!r}"
+        cure = "stop that machine" if rival.kind == INSTANCES.kind else "wait until that is made"
     else:
         # Whose it is and where it runs is nobody's business in another namespace.
         who, cure = "a machine of another namespace", "ask its owner to stop it"

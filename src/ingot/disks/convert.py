@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ingot.host.command import CommandFailed
+from ingot.host.descriptor import Descriptor
 from ingot.host.parent import end_with
 
 _PERCENT = re.compile(rb"\((\d+(?:\.\d+)?)/100%\)")
@@ -41,6 +42,14 @@ async def convert(arguments: Sequence[str], progress: Callable[[float], None]) -
             await process.wait()
     if code:
         raise CommandFailed("qemu-img", code, said.decode(errors="replace"))
+
+
+async def fill(file: Descriptor, size: int, source: Sequence[str], progress: Callable[[float], None]) -> None:
+    """Makes a plain file that is open for writing a raw image of that size, with what the arguments `source` name and
+    with its holes, whatever was in it. The rest is as with `convert`."""
+    for length in (0, size):
+        os.ftruncate(file.fileno(), length)
+    await convert(["-n", "--target-is-zero", "-O", "raw", *source, str(file.path)], progress)
 
 
 async def _follow(output: asyncio.StreamReader, progress: Callable[[float], None]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from ingot.api.kubevirt.names import SYSTEM_NAMESPACE
 from ingot.api.object import Object
+from ingot.api.resources import INSTANCES
 
 # On every Lease of storage, to list them by; and one for each machine that holds it.
 LABEL = "ingot.io/storage"
@@ -17,7 +18,7 @@ _HOLDERS = "ingot.io/storage-holders"
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A volume of a machine that uses the storage, on which node and how."""
+    """A volume of a machine that uses the storage, on which node and how; or a snapshot that is being made of it."""
 
     namespace: str
     name: str
@@ -25,6 +26,7 @@ class Holder:
     node: str
     mode: str
     volume: str
+    kind: str = INSTANCES.kind
 
     @property
     def key(self) -> tuple[str, str]:

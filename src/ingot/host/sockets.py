@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import secrets
 import socket
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,10 +27,12 @@ def short(path: Path) -> Iterator[str]:
 
 
 def listen(path: Path, mode: int = 0o600) -> socket.socket:
-    """A listening socket at `path`, for those whom `mode` admits. One that an earlier process left is replaced.
+    """A listening socket at `path`, for those whom `mode` admits. One that an earlier process left is replaced; any
+    other file stays, and is a FileExistsError.
 
     It is there in one step: nobody finds it closed, or with other rights.
     """
+    _spare(path)
     scratch = path.with_name(f".{secrets.token_hex(4)}")
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -43,6 +47,13 @@ def listen(path: Path, mode: int = 0o600) -> socket.socket:
         scratch.unlink(missing_ok=True)
         raise
     return made
+
+
+def _spare(path: Path) -> None:
+    """Raises FileExistsError where a file is that is no socket."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise FileExistsError(errno.EEXIST, "a file is there that is no socket", str(path))
 
 
 async def dial(path: Path) -> socket.socket:

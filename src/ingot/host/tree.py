@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,22 +12,23 @@ from pathlib import Path
 _DEEPEST = 100
 
 
-def remove_tree(path: Path) -> None:
-    """Removes the directory. What is gone already, or goes meanwhile, is no error.
+def remove_tree(path: Path, *, unlock: bool = False) -> None:
+    """Removes the directory. What is gone already, or goes meanwhile, is no error. With `unlock`, directories whose
+    rights keep their own owner out are removed too.
 
     Links are removed and not followed. Where something is mounted, at `path` or below, its content is left alone and
     OSError with EBUSY is raised: unmount it and call again.
     """
     with contextlib.suppress(FileNotFoundError), _opened(str(path.parent), None, links=True) as above:
         mount = _mount_of(above)
-        with _opened(path.name, above) as top:
+        with _opened(path.name, above, unlock=unlock) as top:
             _check(top, mount, path)
-            while _empty(top, top, mount, path, 0):
+            while _empty(top, top, mount, path, 0, unlock=unlock):
                 pass
         _remove(path.name, above, path, directory=True)
 
 
-def _empty(directory: int, top: int, mount: str, path: Path, depth: int) -> bool:
+def _empty(directory: int, top: int, mount: str, path: Path, depth: int, *, unlock: bool) -> bool:
     """Removes what is in an open directory; whether something of it was moved to the open `top` instead."""
     moved = False
     for entry in os.scandir(directory):
@@ -37,22 +39,36 @@ def _empty(directory: int, top: int, mount: str, path: Path, depth: int) -> bool
             os.rename(name, f".{secrets.token_hex(8)}", src_dir_fd=directory, dst_dir_fd=top)
             moved = True
         else:
-            with contextlib.suppress(FileNotFoundError), _opened(name, directory) as below:
+            with contextlib.suppress(FileNotFoundError), _opened(name, directory, unlock=unlock) as below:
                 _check(below, mount, here)
-                moved |= _empty(below, top, mount, here, depth + 1)
+                moved |= _empty(below, top, mount, here, depth + 1, unlock=unlock)
             _remove(name, directory, here, directory=True)
     return moved
 
 
 @contextlib.contextmanager
-def _opened(name: str, above: int | None, links: bool = False) -> Iterator[int]:
+def _opened(name: str, above: int | None, links: bool = False, unlock: bool = False) -> Iterator[int]:
     """A directory, opened; through links only where they are allowed."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    if unlock:
+        _unlock(name, above)
     descriptor = os.open(name, flags, dir_fd=above)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _unlock(name: str, above: int | None) -> None:
+    """Lets its owner into a directory, and change it; nothing happens to what is mounted, or another's."""
+    place = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    try:
+        locked = os.fstat(place).st_mode & stat.S_IRWXU != stat.S_IRWXU
+        if locked and above is not None and _mount_of(place) == _mount_of(above):
+            with contextlib.suppress(PermissionError):
+                Path(f"/proc/self/fd/{place}").chmod(stat.S_IRWXU)
+    finally:
+        os.close(place)
 
 
 def _check(descriptor: int, mount: str, path: Path) -> None:

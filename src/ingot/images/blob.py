@@ -176,4 +176,4 @@ def truncated(blob: Blob, position: int) -> ImageFault:
 
 def no_ranges(blob: Blob) -> ImageFault:
     why = "its server has no ranges, or neither an ETag nor a date to see that they are of one version"
-    return ImageFault(blob.subject, "NoRanges", f"{why}, so it is read from the start only")
+    return ImageFault(blob.subject, "NoRanges", f"{why}: import it with `ingot image pull`, which reads it in one go")

@@ -17,7 +17,10 @@ from ingot.images.index_store import IndexStore
 log = logging.getLogger(__name__)
 
 LIMIT = 10 << 30
+# Chunks are in so many directories, by the first byte of their digests, whatever the limit of who put them there.
 SHARDS = 256
+# A smaller cache has fewer shards, each in several directories: one must have room for some chunks.
+_LEAST_SHARD = 4 << 20
 # Indexes of layers may take this part of the limit; chunks have what they leave.
 _INDEXES = 2
 # A shard is counted again when this part of its limit was added to it: by then others may have added as much.
@@ -64,8 +67,8 @@ class Cache:
     """Chunks by their SHA-256, in a directory that several processes may share.
 
     What is read was verified; a damaged file is removed and counts as absent. `indexes` are those of layers, and count
-    in `limit` too. Each of 256 shards holds a 256th of the rest, and lets go of what was used least recently. A disk
-    that takes no more only means that less is cached.
+    in `limit` too. Each of `shards`, at most 256, holds its part of the rest, and lets go of what was used least
+    recently. A disk that takes no more only means that less is cached.
     """
 
     def __init__(self, directory: Path, limit: int = LIMIT) -> None:
@@ -74,7 +77,8 @@ class Cache:
         self.limit = limit
         self.indexes = IndexStore(directory / "indexes", limit // _INDEXES)
         self.counters = CacheCounters()
-        self._shards = [_Shard() for _ in range(SHARDS)]
+        self.shards = _shards(limit)
+        self._counts = [_Shard() for _ in range(self.shards)]
         self._lock = threading.Lock()
         self._complained = self._found_damaged = False
         try:
@@ -111,26 +115,26 @@ class Cache:
     def put(self, digest: bytes, data: bytes | memoryview) -> bool:
         """Keeps bytes that the caller has verified; whether they are kept. They need not outlive a power cut."""
         if len(data) > min(self._most, _LARGEST):
-            self.counters.refused += 1
+            self._refuse(f"has no room for a chunk of {len(data)} bytes; give it more with --cache-size")
             return False
         path = self._path(digest)
         try:
             self._write(path, data)
         except OSError as error:
-            self._refuse(error)
+            self._refuse(f"takes no more ({error.strerror}); chunks are used uncached")
             return False
-        self._account(digest[0], path.parent, len(data))
+        self._account(digest[0] % self.shards, len(data))
         return True
 
     def usage(self) -> tuple[int, int]:
         """How many bytes are in how many chunks now, whichever process put them there."""
-        found = [_files(self._shard(number)) for number in range(SHARDS)]
+        found = [_files(self._directory(number)) for number in range(SHARDS)]
         return sum(size for files in found for _, size, _ in files), sum(len(files) for files in found)
 
     def _path(self, digest: bytes) -> Path:
-        return self._shard(digest[0]) / digest.hex()
+        return self._directory(digest[0]) / digest.hex()
 
-    def _shard(self, number: int) -> Path:
+    def _directory(self, number: int) -> Path:
         return self.directory / "chunks" / f"{number:02x}"
 
     @staticmethod
@@ -180,18 +184,18 @@ class Cache:
                 scratch.unlink()
             raise
 
-    def _refuse(self, error: OSError) -> None:
+    def _refuse(self, why: str) -> None:
         self.counters.refused += 1
         if not self._complained:
             self._complained = True
-            log.warning("chunk cache: %s takes no more (%s); chunks are used uncached", self.directory, error.strerror)
+            log.warning("chunk cache: %s %s", self.directory, why)
 
     def _room(self) -> int:
         """How many bytes each shard may have."""
-        return max(self.limit - self.indexes.size(), 0) // SHARDS
+        return max(self.limit - self.indexes.size(), 0) // self.shards
 
-    def _account(self, number: int, directory: Path, size: int) -> None:
-        shard, most = self._shards[number], self._most
+    def _account(self, number: int, size: int) -> None:
+        shard, most = self._counts[number], self._most
         with self._lock:
             shard.added += size
             due = shard.counted < 0 or shard.added > most // _SLACK or shard.counted + shard.added > most
@@ -201,13 +205,14 @@ class Cache:
                 shard.counted = 0
         if due:
             self._most = self._room()
-            left = self._evict(directory, self._most)
+            left = self._evict(number, self._most)
             with self._lock:
                 shard.counted = left
 
-    def _evict(self, directory: Path, most: int) -> int:
+    def _evict(self, number: int, most: int) -> int:
         """Removes what was used least recently when the shard is over `most` bytes; how many bytes are left."""
-        files = _files(directory)
+        places = range(number, SHARDS, self.shards)
+        files = [file for place in places for file in _files(self._directory(place))]
         total = sum(size for _, size, _ in files)
         if total <= most:
             return total
@@ -220,6 +225,14 @@ class Cache:
                 self.counters.evicted += 1
             total -= size
         return total
+
+
+def _shards(limit: int) -> int:
+    """How many there are in a cache of so many bytes, when indexes take all that they may."""
+    count = SHARDS
+    while count > 1 and (limit - limit // _INDEXES) // count < _LEAST_SHARD:
+        count //= 2
+    return count
 
 
 def _files(directory: Path) -> list[tuple[float, int, str]]:

@@ -11,6 +11,7 @@ from ingot.images.blob import Blob
 from ingot.images.chunk import Chunks
 from ingot.images.fault import ImageFault
 from ingot.images.registry.client import Image, Registry
+from ingot.images.registry.failover import read_anew
 from ingot.images.registry.manifest import Descriptor
 from ingot.images.tar_header import MOST_BYTES
 from ingot.images.zstd_chunked.layer import ChunkedFile
@@ -112,7 +113,7 @@ def _search(image: Image, layer: Descriptor, blob: Blob, only: bool, hidden: _Hi
         return ContainerDisk(image, layer, blob, name, _pieces(toc, name))
     if only:
         return ContainerDisk(image, layer, blob, "", None)
-    name = _streamed_name(layer, blob, hidden)
+    name = read_anew(blob, lambda: _streamed_name(layer, blob, hidden))
     return None if name is None or name in before else ContainerDisk(image, layer, blob, name, None)
 
 

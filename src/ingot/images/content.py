@@ -27,6 +27,10 @@ class Extent:
         return self.start + self.length
 
 
+class NotNear(Exception):
+    """What was to be read would have to be waited for, and the reader does not want to. Nothing was done about it."""
+
+
 class Content(Protocol):
     """Bytes that do not change, read at any place by several threads at once."""
 

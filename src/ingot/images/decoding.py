@@ -1,5 +1,6 @@
 """Everything between the bytes of a blob and those of its disk: decompress, untar, and places to go on at."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,8 +16,10 @@ from ingot.images.unpacking import Unpacking
 
 # What a layer may hold beside its disk.
 _MOST_BESIDE = 4 << 30
-# How many compressed bytes come between two checkpoints.
+# How many compressed bytes come between two checkpoints; fewer where these take longer to come, so that a slow import
+# that is killed loses little.
 _CUT = 4 << 20
+_CUT_SECONDS = 0.1
 _NOTHING = memoryview(b"")
 
 
@@ -53,9 +56,15 @@ class Decoding:
         self._decoded = 0
         self._position = 0
         self._last_cut = 0
+        self._cut_at = time.monotonic()
         self._codec_name = ""
         self._codec: Decompressor | None = None
         self.unpacking = Unpacking(blob.subject, limit, layer)
+
+    @property
+    def codec(self) -> str:
+        """How the blob is compressed, once its first bytes have come; empty before."""
+        return self._codec_name
 
     def resume(self, cut: Cut) -> None:
         self._codec_name, self._decoded, self._position = cut.codec, cut.decoded, cut.position
@@ -100,13 +109,13 @@ class Decoding:
 
     def _cut(self, piece: Fetched, codec: Decompressor) -> Cut | None:
         """A checkpoint behind what was decoded, if one is due and possible."""
-        fetched = codec.position
-        if fetched - self._last_cut < _CUT:
+        fetched, now = codec.position, time.monotonic()
+        if fetched - self._last_cut < _CUT and now - self._cut_at < _CUT_SECONDS:
             return None
         decompressed, unpacked = codec.checkpoint(), self.unpacking.state()
         if decompressed is None or unpacked is None:
             return None
-        self._last_cut = fetched
+        self._last_cut, self._cut_at = fetched, now
         hashed, name = piece.hashed_until(fetched), self._codec_name
         return Cut(self._size, fetched, hashed, name, decompressed, unpacked, self._decoded, self._position)
 

@@ -8,11 +8,14 @@ from ingot.images.blob import Bytes
 from ingot.images.fault import ImageFault
 
 _LENGTHS = {"sha256": 64, "sha512": 128}
+# What people publish beside files. Whoever can change a file can make another with the same md5 or sha1.
+_PUBLISHED = {**_LENGTHS, "md5": 32, "sha1": 40}
 _HEX = re.compile("[0-9a-f]+")
 
 
 class Digest:
-    """`algorithm` is sha256 or sha512; `hex` its value in lower case. It does not change.
+    """`algorithm` is sha256 or sha512, of a checksum also sha1 or md5; `hex` its value in lower case. It does not
+    change.
 
     No dataclass: msgspec would write one as an object, and a digest in JSON is a text.
     """
@@ -31,6 +34,16 @@ class Digest:
             raise ImageFault(
                 text[:160], "BadDigest", "this is no digest: sha256: or sha512: and its hexadecimal digits are accepted"
             )
+        return cls(algorithm, value)
+
+    @classmethod
+    def checksum(cls, text: str) -> Self:
+        """Reads what was published beside a file, as `md5:…`; only to be compared with. Raises ImageFault."""
+        algorithm, _, value = text.lower().partition(":")
+        if len(value) != _PUBLISHED.get(algorithm, -1) or not _HEX.fullmatch(value):
+            known = ", ".join(f"{name}:" for name in _PUBLISHED)
+            message = f"this is no checksum: one of {known} and its hexadecimal digits are accepted"
+            raise ImageFault(text[:160], "BadDigest", message)
         return cls(algorithm, value)
 
     @classmethod

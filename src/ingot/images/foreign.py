@@ -1,4 +1,4 @@
-"""Disks in images of other makers (vmdk, vdi, vhdx, vpc), decoded by QEMU in a process of its own, with limits."""
+"""Disks in images of other makers (vmdk, vdi, vhdx, vhd), decoded by QEMU in a process of its own, with limits."""
 
 import contextlib
 import errno
@@ -24,6 +24,8 @@ from ingot.images.nbd.address import Address
 from ingot.images.nbd.client import NbdContent
 
 PROGRAM = "qemu-nbd"
+# What QEMU calls a format, where that is something else.
+_DRIVERS = {"vhd": "vpc"}
 # Until it serves; and for one read, which is a few MiB of a local file.
 _START_SECONDS = 20.0
 _READ_SECONDS = 60.0
@@ -92,7 +94,7 @@ class ForeignDisk:
     def _start(self, program: str, format: str) -> None:
         descriptor = self._file.fileno()
         file = {"driver": "file", "filename": f"/proc/self/fd/{descriptor}"}
-        image: dict[str, object] = {"driver": format, "file": file, "read-only": True}
+        image: dict[str, object] = {"driver": _DRIVERS.get(format, format), "file": file, "read-only": True}
         if format == "vmdk":
             # The only one of them with which QEMU knows parents.
             image["backing"] = None

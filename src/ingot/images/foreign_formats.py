@@ -126,7 +126,7 @@ def _vhdx_parameters(content: Content, start: int, subject: str) -> int:
     return flags
 
 
-def _check_vpc(content: Content, subject: str) -> None:
+def _check_vhd(content: Content, subject: str) -> None:
     """All have a footer at the end; those of other than fixed size have a copy of it in front, which QEMU prefers."""
     front, back = (bytes(_part(content, place, SECTOR, subject)) for place in (0, max(0, content.size - SECTOR)))
     if not back.startswith(_VPC_MAGIC):
@@ -140,7 +140,7 @@ CHECKS: dict[str, Callable[[Content, str], None]] = {
     "vmdk": _check_vmdk,
     "vdi": _check_vdi,
     "vhdx": _check_vhdx,
-    "vpc": _check_vpc,
+    "vhd": _check_vhd,
 }
 
 

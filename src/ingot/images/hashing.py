@@ -5,7 +5,7 @@ import functools
 from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from typing import Self
 
-from ingot.images.fault import ImageFault
+from ingot.images.library import load
 
 _LIBRARY = "libcrypto.so.3"
 _BLOCK = 64
@@ -27,11 +27,7 @@ class _Context(ctypes.Structure):
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    try:
-        loaded = ctypes.CDLL(_LIBRARY)
-    except OSError as error:
-        message = f"{_LIBRARY} cannot be loaded ({error}): install Debian's package libssl3"
-        raise ImageFault("OpenSSL", "Missing", message) from None
+    loaded = load(_LIBRARY, "OpenSSL", "libssl3")
     loaded.SHA256_Init.argtypes = (c_void_p,)
     loaded.SHA256_Update.argtypes = (c_void_p, c_void_p, c_size_t)
     loaded.SHA256_Final.argtypes = (c_char_p, c_void_p)

@@ -134,7 +134,8 @@ class HttpBlob:
     def _refused(self, response: Response) -> ImageFault:
         if response.status == 416:
             response.discard()
-            return ImageFault(self._subject, "Truncated", f"its server has less than the {self._size} bytes it should")
+            why = f"its server has less than the {self._size} bytes it should: push or upload it anew"
+            return ImageFault(self._subject, "Truncated", why)
         if 200 <= response.status < 400:
             response.discard()
             return ImageFault(self._subject, "BadAnswer", f"its server answers {response.status} to a plain request")

@@ -11,6 +11,7 @@ from ingot.images.content import Content, Extent, PartContent
 from ingot.images.fault import ImageFault
 from ingot.images.gzip_index import Index
 from ingot.images.recent import Recent
+from ingot.images.registry.failover import read_checked
 from ingot.images.zstd_chunked.remote import runs
 
 # Decompressed spans that are kept: readers come with less than a span at a time.
@@ -31,10 +32,19 @@ class IndexedChunks:
 
     def fetch(self, chunks: Sequence[Chunk]) -> Iterator[memoryview]:
         for run in runs(chunks):
-            start = run[0].start
-            data = memoryview(self._blob.read(start, run[-1].end - start))
-            for chunk in run:
-                yield self._open(chunk, data[chunk.start - start : chunk.end - start])
+            yield from self._read(run)
+
+    def _read(self, run: Sequence[Chunk]) -> list[memoryview]:
+        """From a mirror that has other bytes nothing is taken."""
+        start = run[0].start
+        data = memoryview(bytearray(run[-1].end - start))
+        opened: list[memoryview] = []
+
+        def check() -> None:
+            opened[:] = [self._open(chunk, data[chunk.start - start : chunk.end - start]) for chunk in run]
+
+        read_checked(self._blob, start, data, check)
+        return opened
 
     def _open(self, chunk: Chunk, data: memoryview) -> memoryview:
         number = bisect_left(self._positions, chunk.start)

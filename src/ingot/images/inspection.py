@@ -8,8 +8,7 @@ from ingot.images.content import read
 from ingot.images.digest import Digest
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
-from ingot.images.qcow2.header import HEAD as QCOW2_HEAD
-from ingot.images.qcow2.header import BadHeader, Header
+from ingot.images.qcow2.header import virtual_size
 from ingot.images.registry.client import Image, Registry
 from ingot.images.registry.manifest import Descriptor, Index
 from ingot.images.sniff import HEAD, sniff
@@ -97,15 +96,6 @@ def _streamed(disk: ContainerDisk, here: Here) -> DiskFigures:
     if member is None:
         raise ImageFault(disk.blob.subject, "NoDisk", "it has no regular file in disk/, as a container disk has")
     kind = sniff(head)
-    size = member.size if kind in ("raw", "iso") else _virtual_size(disk, head) if kind == "qcow2" else None
+    size = member.size if kind in ("raw", "iso") else virtual_size(head, disk.blob.subject) if kind == "qcow2" else None
     how = "indexed" if here.index(disk.layer.digest) else disk.how
     return DiskFigures(member.name, kind, how, member.size, size, None, None)
-
-
-def _virtual_size(disk: ContainerDisk, head: bytes) -> int:
-    try:
-        header = Header.parse(head[:QCOW2_HEAD])
-        header.check()
-    except BadHeader as error:
-        raise ImageFault(disk.blob.subject, "BadQcow2", f"its disk {error}") from None
-    return header.size

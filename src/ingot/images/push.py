@@ -56,6 +56,16 @@ class Pushed:
     sent: int
 
 
+def check_push(reference: Reference, options: PushOptions) -> None:
+    """Raises ImageFault for what cannot be, whatever the disk is: it is known before that is read."""
+    if reference.digest is not None:
+        raise ImageFault(str(reference), "BadReference", "a push goes to a tag; its digest comes from what is pushed")
+    for other in options.mount_from:
+        if other.registry != reference.registry:
+            message = f"no layer can be taken from it: name a repository of {reference.registry}"
+            raise ImageFault(other.name, "BadReference", message)
+
+
 def lay_out(disk: Content, subject: str, progress: Progress = lambda done, whole: None) -> Qcow2Image:
     """The disk as the qcow2 file that is pushed, without its zeros, for which all of it is read. `subject` names it in
     errors. Raises ImageFault."""
@@ -84,66 +94,64 @@ def push_file(
 ) -> Pushed:
     """Makes the file of a disk the image of that tag. `progress` gets its bytes that are with the registry. Raises
     ImageFault."""
-    if reference.digest is not None:
-        raise ImageFault(str(reference), "BadReference", "a push goes to a tag; its digest comes from what is pushed")
+    check_push(reference, options)
     # A mirror may be behind, and what it says must not decide what is changed.
     registry = registry.origin
     platform = options.platform or own_platform()
-    made, sent = _push_layer(registry, image, reference, platform, options, progress)
+    made, sent = _Layer(registry, image, reference, platform, options, progress).push()
     layer = Descriptor(media_type=LAYER, digest=Digest.parse(made.digest), size=made.size, annotations=made.annotations)
     config = _config(platform, options.labels, made.diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
     raw = encode(Manifest(config=pushed, layers=[layer]))
     entry = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(raw), size=len(raw), platform=platform)
     digest = tag_image(registry, reference, raw, entry, options.index)
-    data = image.size - image.layout.data_start
+    # The last cluster may go beyond the end of the disk.
+    data = min(image.size - image.layout.data_start, image.layout.size)
     return Pushed(digest, entry.digest, layer, image.layout.size, data, sent)
 
 
-def _push_layer(
-    registry: Registry,
-    image: Qcow2Image,
-    reference: Reference,
-    platform: Platform,
-    options: PushOptions,
-    progress: Progress,
-) -> tuple[PushedLayer, int]:
-    """The layer, and how many of its bytes were sent: none where it was there, or in a repository that we know of."""
-    level = options.level or LEVEL
-    notes = PushedLayers.open(options.cache) if options.cache else None
-    made = notes.find(image, level, progress) if notes else None
-    sent = 0
-    if made is None or not _there(registry, reference, made.digest, [*made.places(), *options.mount_from]):
-        made, sent = _make_layer(registry, image, reference, platform, options, progress)
-    if notes:
-        repositories = [reference.name, *made.repositories]
-        notes.add(msgspec.structs.replace(made, repositories=repositories), image.size, level)
-    return made, sent
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The layer of an image on its way to a repository."""
 
+    registry: Registry
+    image: Qcow2Image
+    reference: Reference
+    platform: Platform
+    options: PushOptions
+    progress: Progress
 
-def _make_layer(
-    registry: Registry,
-    image: Qcow2Image,
-    reference: Reference,
-    platform: Platform,
-    options: PushOptions,
-    progress: Progress,
-) -> tuple[PushedLayer, int]:
-    """As _push_layer, of a layer that this machine has not noted."""
-    level = options.level or LEVEL
-    writer = LayerWriter(image, "disk", NAME, level=level, progress=progress)
-    if options.level is None:
-        places = candidates(registry, reference, options.mount_from)
-        found = same_layer(registry, image, places, platform, writer, progress)
-        if found and (size := registry.present(reference, found[0], [found[1]])) is not None:
-            return _described(writer, str(found[0]), size), 0
-        writer = LayerWriter(image, "disk", NAME, level=level, progress=progress)
-    layer = registry.push_blob(reference, writer, media_type=LAYER)
-    return _described(writer, str(layer.digest), layer.size), layer.size
+    def push(self) -> tuple[PushedLayer, int]:
+        """The layer, and how many of its bytes were sent: none where it was there, or in a repository that we know."""
+        level = self.options.level or LEVEL
+        notes = PushedLayers.open(self.options.cache) if self.options.cache else None
+        made = notes.find(self.image, level, self.progress) if notes else None
+        sent = 0
+        if made is None or not self._is_there(made):
+            made, sent = self._make()
+        if notes:
+            repositories = [self.reference.name, *made.repositories]
+            notes.add(msgspec.structs.replace(made, repositories=repositories), self.image.size, level)
+        return made, sent
 
+    def _is_there(self, made: PushedLayer) -> bool:
+        places = [*made.places(), *self.options.mount_from]
+        return self.registry.present(self.reference, Digest.parse(made.digest), places) is not None
 
-def _there(registry: Registry, reference: Reference, digest: str, mount_from: Sequence[Reference]) -> bool:
-    return registry.present(reference, Digest.parse(digest), mount_from) is not None
+    def _make(self) -> tuple[PushedLayer, int]:
+        """As push, of a layer that this machine has not noted."""
+        writer = self._writer()
+        if self.options.level is None:
+            places = candidates(self.registry, self.reference, self.options.mount_from)
+            found = same_layer(self.registry, self.image, places, self.platform, writer, self.progress)
+            if found and (size := self.registry.present(self.reference, found[0], [found[1]])) is not None:
+                return _described(writer, str(found[0]), size), 0
+            writer = self._writer()
+        layer = self.registry.push_blob(self.reference, writer, media_type=LAYER)
+        return _described(writer, str(layer.digest), layer.size), layer.size
+
+    def _writer(self) -> LayerWriter:
+        return LayerWriter(self.image, "disk", NAME, level=self.options.level or LEVEL, progress=self.progress)
 
 
 def _described(writer: LayerWriter, digest: str, size: int) -> PushedLayer:

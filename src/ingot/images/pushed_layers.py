@@ -20,7 +20,8 @@ from ingot.images.reference import Reference
 
 log = logging.getLogger(__name__)
 
-_DIRECTORY = "pushed"
+# Those in `pushed` are not read: after a lost upload their layers could have tables that were wrong.
+_DIRECTORY = "pushed-layers"
 _MOST_NOTES = 1024
 _MOST_REPOSITORIES = 16
 _MOST_BYTES = 1 << 16

@@ -10,6 +10,9 @@ from ingot.images.fault import ImageFault
 
 DEFAULT_REGISTRY = "docker.io"
 DEFAULT_TAG = "latest"
+_LOCAL = "localhost"
+# A registry's host has one of them; no part of a repository in front has.
+_MARKS = ".:["
 _LONGEST = 1024
 _LONGEST_REPOSITORY = 255
 _LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
@@ -84,12 +87,19 @@ class Reference:
 def _split(name: str) -> tuple[str, str]:
     """Registry and the rest. The first component is a registry when it cannot be a repository's."""
     first, slash, rest = name.partition("/")
-    if slash and any(mark in first for mark in ".:["):
+    if slash and any(mark in first for mark in _MARKS):
         registry = first.lower()
         return (DEFAULT_REGISTRY if registry == "index.docker.io" else registry), rest
-    if slash and (first == "localhost" or first != first.lower()):
+    if slash and (first == _LOCAL or first != first.lower()):
         return first, rest
     return DEFAULT_REGISTRY, name
+
+
+def is_explicit(text: str) -> bool:
+    """Whether it has a registry's host, a tag or a digest, by which a reference is told from a plain name."""
+    first, slash, _ = text.partition("/")
+    has_host = bool(slash) and (first == _LOCAL or any(mark in first for mark in _MARKS))
+    return has_host or "@" in text or ":" in text.rpartition("/")[2]
 
 
 def is_tag(text: str) -> bool:

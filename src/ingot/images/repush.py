@@ -10,6 +10,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import Platform
+from ingot.images.zeros import is_zeros
 from ingot.images.zstd_chunked.pieces import Pieces
 from ingot.images.zstd_chunked.writer import LayerWriter
 
@@ -47,10 +48,10 @@ def same_layer(
 
 
 def candidates(registry: Registry, reference: Reference, others: Iterable[Reference]) -> Iterator[Reference]:
-    """Where a layer may be that is pushed to `reference`: its tag, other tags of its repository, and those of others in
-    the same registry."""
+    """Where a layer may be that is pushed to `reference`: its tag, other tags of its repository, and those of `others`,
+    which are in the same registry."""
     yield reference
-    for repository in (reference, *(other for other in others if other.registry == reference.registry)):
+    for repository in (reference, *others):
         try:
             tags = [tag for tag in registry.tags(repository) if not tag.startswith("sha256-")]
         except ImageFault:
@@ -82,9 +83,12 @@ def same_file(file: Content, pieces: Pieces, progress: Callable[[int, int], None
         return False
     for index in range(len(pieces)):
         start, end = pieces.offsets[index], pieces.offsets[index + 1]
-        data = read(file, start, end - start)
         chunk = pieces.chunk(index)
-        if not (data.count(0) == len(data) if chunk is None else hashlib.sha256(data).digest() == chunk.digest):
+        if chunk is None:
+            same = is_zeros(file, start, end)
+        else:
+            same = hashlib.sha256(read(file, start, chunk.size)).digest() == chunk.digest
+        if not same:
             return False
         progress(end, pieces.size)
     return True

@@ -5,9 +5,11 @@ that was changed or deleted since does no harm: every chunk is verified when it 
 """
 
 import contextlib
+import errno
 import hashlib
 import mmap
 import os
+import stat
 import struct
 import sys
 import threading
@@ -171,7 +173,7 @@ class Seeds:
         try:
             with self._lock:
                 if place.path not in self._files:
-                    self._files[place.path] = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC)
+                    self._files[place.path] = open_listed(place.path)
                 descriptor = self._files[place.path]
             return os.pread(descriptor, place.size, place.offset)
         except OSError:
@@ -190,6 +192,17 @@ class Seeds:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def open_listed(disk: Path) -> int:
+    """A disk that was made known, open to be read. Something else may have its name by now: it holds nobody up, and is
+    refused unless it is a file or a block device. Raises OSError."""
+    descriptor = os.open(disk, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is neither a regular file nor a block device", str(disk))
+    return descriptor
 
 
 def register(directory: Path, disk: Path, chunks: Iterable[tuple[int, Chunk]]) -> None:

@@ -1,6 +1,6 @@
 """A disk that arrives from front to back: blob → hash → decompress → untar, in threads that run ahead."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 
 from ingot.images import tar_header
@@ -27,7 +27,14 @@ class Stream:
     A context manager that ends its threads. For one thread at a time.
     """
 
-    def __init__(self, blob: Blob, decoding: Decoding, digest: Digest | None, cut: Cut | None) -> None:
+    def __init__(
+        self,
+        blob: Blob,
+        decoding: Decoding,
+        digest: Digest | None,
+        cut: Cut | None,
+        interrupt: Callable[[], None] | None = None,
+    ) -> None:
         start, hashed = (cut.fetched, cut.hashed) if cut else (0, None)
         # Pieces that are not compressed are used as they are by all who hold decoded ones.
         buffers = _FETCH_AHEAD + 2 + PIECES
@@ -36,6 +43,7 @@ class Stream:
         self._blob = blob
         self._decoding = decoding
         self._taken = start
+        self._interrupt = interrupt
         self._fetching = Relay(lambda: fetch(blob, digest, start, hashed, buffers), _FETCH_AHEAD, "fetch")
         self._items = Relay(lambda: decoding.run(self._counted()), _DECODE_AHEAD, "decode")
         self._position = cut.position if cut else 0
@@ -51,6 +59,13 @@ class Stream:
     def fetched(self) -> int:
         """How many of the `total` bytes of the blob have been decoded, for progress."""
         return self._taken
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes will have been given at the end, where that is known by now: ask behind `head`."""
+        if self.member is not None:
+            return self.member.size
+        return self.total if self._decoding.codec == "none" and self.total else None
 
     @property
     def member(self) -> Member | None:
@@ -93,13 +108,16 @@ class Stream:
     def checkpoint(self) -> bytes | None:
         """What `open_stream` needs to go on behind the bytes that were given last; None where it cannot.
 
-        With gzip and with no compression there is one every few MiB; else only between frames that are so far apart.
+        With gzip and with no compression there is one every few MiB, sooner where these come slowly; else only between
+        frames.
         """
         return None if self._cut is None else seal_record(_KIND, self._cut)
 
     def close(self) -> None:
         # Both are asked before one is waited for: each may wait for the other.
         self._fetching.stop()
+        if self._interrupt is not None:
+            self._interrupt()
         self._items.close()
         self._fetching.close()
 
@@ -118,11 +136,14 @@ def open_stream(
     limit: int = tar_header.MOST_BYTES,
     layer: bool = False,
     index: IndexBuilder | None = None,
+    interrupt: Callable[[], None] | None = None,
 ) -> Stream:
     """The disk in a blob: compressed or not, in a tar (`layer`: it must be) or not, of at most `limit` bytes.
 
     With `resume`, a checkpoint of an earlier stream of the same blob, it begins where that was taken. An `index` is
-    filled on the way, from the start on only. Raises ImageFault: Damaged for a checkpoint that cannot be used.
+    filled on the way, from the start on only. `interrupt` ends a read of the blob that waits: it is called when the
+    stream is closed, for a blob whose bytes may never come. Raises ImageFault: Damaged for a checkpoint that cannot be
+    used.
     """
     if resume is not None and index is not None:
         raise ValueError("an index is made of a whole blob")
@@ -131,7 +152,7 @@ def open_stream(
     if resume is not None:
         cut = _opened(resume, f"checkpoint of {blob.subject}", blob.size)
         decoding.resume(cut)
-    return Stream(blob, decoding, digest, cut)
+    return Stream(blob, decoding, digest, cut, interrupt)
 
 
 def _opened(checkpoint: bytes, subject: str, size: int) -> Cut:

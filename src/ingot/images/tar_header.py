@@ -10,6 +10,8 @@ REGULAR = b"0\x007"
 # Go's and Python's tar take these to have no body, whatever their size says.
 _BODILESS = b"123456"
 _SPARSE = b"GNU.sparse."
+# The last second that all filesystems know.
+_LATEST = (1 << 32) - 1
 
 
 class BadTar(ValueError):
@@ -18,11 +20,15 @@ class BadTar(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header: `kind` is its type flag, `size` the bytes of its body."""
+    """One header: `kind` is its type flag, `size` the bytes of its body, `link` what a link leads to, `time` that of
+    its last change in seconds since 1970."""
 
     name: bytes
     kind: bytes
     size: int
+    link: bytes = b""
+    mode: int = 0
+    time: int = 0
 
     @property
     def regular(self) -> bool:
@@ -49,7 +55,15 @@ def parse(block: bytes) -> Header | None:
     size = 0 if kind in _BODILESS else _number(block[124:136], "size")
     if size > MOST_BYTES:
         raise BadTar(f"has a file of {size} bytes; at most {MOST_BYTES} are taken")
-    return Header(name, kind, size)
+    return Header(name, kind, size, _text(block[157:257]), _casual(block[100:108]), _casual(block[136:148]))
+
+
+def _casual(field: bytes) -> int:
+    """A number that little depends on: what cannot be one is 0."""
+    try:
+        return min(_number(field, ""), _LATEST)
+    except BadTar:
+        return 0
 
 
 def is_header(block: bytes) -> bool:
@@ -82,12 +96,14 @@ class Extended:
 
     path: bytes | None = None
     size: int | None = None
+    link: bytes | None = None
 
 
 def parse_pax(body: bytes) -> Extended:
     """Reads the records of a pax header, `LENGTH KEY=VALUE\\n`. Raises BadTar, also for a sparse file."""
     path: bytes | None = None
     size: int | None = None
+    link: bytes | None = None
     while body:
         key, value, body = _record(body)
         if key.startswith(_SPARSE):
@@ -96,7 +112,9 @@ def parse_pax(body: bytes) -> Extended:
             path = value
         elif key == b"size":
             size = _decimal(value)
-    return Extended(path, size)
+        elif key == b"linkpath":
+            link = value
+    return Extended(path, size, link)
 
 
 def _record(body: bytes) -> tuple[bytes, bytes, bytes]:

@@ -1,23 +1,39 @@
 """Files behind URLs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ingot.images.fault import ImageFault
 from ingot.images.http_blob import CONTENT_RANGE, HttpBlob
+from ingot.images.lengthless_blob import LengthlessBlob, no_length, tells_end
 from ingot.images.registry.address import public
 from ingot.images.registry.refusal import refusal
 from ingot.images.registry.response import Response
+from ingot.images.registry.retry import persist
 from ingot.images.registry.transport import Request, Transport
 
+# What servers say that do not only lack ranges, but mind being asked for one.
+_NO_RANGES = frozenset((400, 405, 416, 501))
+# Headers for one request, made anew for each: they may be of short life.
+Private = Callable[[], Mapping[str, str]]
 
-def open_url(transport: Transport, url: str, authorization: str = "") -> HttpBlob:
-    """A file behind a URL; `authorization` is the value of that header. Raises ImageFault."""
+
+def open_url(
+    transport: Transport, url: str, authorization: str = "", private: Private = dict, *, proven: bool = False
+) -> HttpBlob | LengthlessBlob:
+    """A file behind a URL; `authorization` is the value of that header. Neither that nor what `private` gives goes to
+    another server. `proven`: whoever reads it checks a digest of all of it. Raises ImageFault."""
     subject = public(url)
 
     def fetch(headers: Mapping[str, str]) -> Response:
-        return transport.once(Request("GET", url, subject, headers, authorization))
+        return transport.once(Request("GET", url, subject, headers, authorization, private()))
 
-    response = transport.request(Request("GET", url, subject, {"Range": "bytes=0-0"}, authorization))
+    response = persist(transport.settings, lambda: fetch({"Range": "bytes=0-0"}))
+    if response.status in _NO_RANGES and "Content-Range" not in response.headers:
+        response.discard()
+        response = persist(transport.settings, lambda: fetch({}))
+    if response.status == 200 and response.length is None and (proven or tells_end(response)):
+        response.close()
+        return LengthlessBlob(lambda: persist(transport.settings, lambda: fetch({})), subject, proven=proven)
     size, ranged = _probed(response)
     response.discard()
     return HttpBlob(fetch, subject, size, transport.settings, validator=_validator(response), ranged=ranged)
@@ -34,7 +50,7 @@ def _probed(response: Response) -> tuple[int, bool]:
         return response.length, False
     if response.status in (200, 206, 416):
         response.close()
-        raise ImageFault(response.subject, "NoLength", "its server does not say how long it is, which is needed")
+        raise no_length(response.subject)
     raise refusal(response)
 
 

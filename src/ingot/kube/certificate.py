@@ -12,12 +12,14 @@ log = logging.getLogger(__name__)
 class ServingCertificate:
     """A pair of PEM files as a TLS context whose every handshake uses what the files hold then.
 
-    A pair that does not fit together, as in the middle of being replaced, is not used: the last good one is.
+    A pair that does not fit together, as in the middle of being replaced, is not used: the last good one is. With
+    `clients`, a file of authorities, a client may show a certificate; that of a stranger ends the handshake.
     """
 
-    def __init__(self, certificate: Path, key: Path) -> None:
+    def __init__(self, certificate: Path, key: Path, clients: Path | None = None) -> None:
         """Raises ConfigError if there is no usable pair to begin with."""
-        self._files = (Material(file=certificate), Material(file=key))
+        self._files = tuple(Material(file=file) for file in (certificate, key, clients) if file is not None)
+        self._clients = clients
         self._stamp = self._stamps()
         self._current = self._load()
 
@@ -43,9 +45,15 @@ class ServingCertificate:
 
     def _load(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        certificate, key = (str(material.file) for material in self._files)
+        certificate, key = (str(material.file) for material in self._files[:2])
         try:
             context.load_cert_chain(certificate, key)
         except (ssl.SSLError, OSError) as error:
             raise ConfigError(certificate, f"no usable certificate and key: {error}") from error
+        if self._clients is not None:
+            try:
+                context.load_verify_locations(self._clients)
+            except (ssl.SSLError, OSError) as error:
+                raise ConfigError(str(self._clients), f"no usable authorities: {error}") from error
+            context.verify_mode = ssl.CERT_OPTIONAL
         return context

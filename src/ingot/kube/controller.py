@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, Self, TypeAlias
@@ -54,6 +54,7 @@ class Outcome(StrEnum):
     DONE = "done"
     REQUEUED = "requeued"
     FINAL = "final"
+    CONFLICT = "conflict"
     FAILED = "failed"
 
 
@@ -81,16 +82,16 @@ class Controller:
         reconcile: Reconcile,
         *,
         workers: int = 1,
-        observe: Callable[[Observation], None] = _unobserved,
         clock: Clock = SYSTEM,
     ) -> None:
         self.name = name
         self.queue: Queue[Key] = Queue(clock=clock)
+        # Told of every call of `reconcile`.
+        self.observe: Callable[[Observation], None] = _unobserved
         self._reconcile = reconcile
         self._workers = workers
-        self._observe = observe
         self._clock = clock
-        self._informers: list[Informer] = []
+        self._ready: list[Callable[[], Awaitable[None]]] = []
 
     def watch(self, informer: Informer, mapper: Mapper = lambda obj: (key_of(obj),)) -> Self:
         """Look at the keys that `mapper` gives for each changed object; by default at the object itself.
@@ -103,9 +104,8 @@ class Controller:
             for key in keys:
                 self.queue.add(key)
 
-        self._informers.append(informer)
         informer.add_handler(enqueue)
-        return self
+        return self.after(informer.wait_synced)
 
     def own(self, informer: Informer, owner: Resource) -> Self:
         """Look at the `owner` of each changed object whose controller reference is to that kind."""
@@ -117,10 +117,15 @@ class Controller:
 
         return self.watch(informer, owners)
 
+    def after(self, ready: Callable[[], Awaitable[None]]) -> Self:
+        """Begin only when `ready` has returned, for what is to be known besides the watched caches."""
+        self._ready.append(ready)
+        return self
+
     async def run(self) -> None:
         """Work until `stop`, beginning when all caches have been filled."""
-        for informer in self._informers:
-            await informer.wait_synced()
+        for ready in self._ready:
+            await ready()
         async with asyncio.TaskGroup() as group:
             for _ in range(self._workers):
                 group.create_task(self._work())
@@ -137,7 +142,7 @@ class Controller:
             finally:
                 self.queue.done(key)
             seconds = self._clock.monotonic() - began
-            self._observe(Observation(self.name, key, outcome, seconds, len(self.queue)))
+            self.observe(Observation(self.name, key, outcome, seconds, len(self.queue)))
 
     async def _step(self, key: Key) -> Outcome:
         try:
@@ -147,20 +152,21 @@ class Controller:
             log.error("%s: %s: %s; final until it changes", self.name, key, error)
             return Outcome.FINAL
         except Exception as error:
-            self._failed(key, error)
-            return Outcome.FAILED
+            return self._failed(key, error)
         self.queue.forget(key)
         if result is None:
             return Outcome.DONE
         self.queue.add_after(key, result.requeue_after)
         return Outcome.REQUEUED
 
-    def _failed(self, key: Key, error: Exception) -> None:
+    def _failed(self, key: Key, error: Exception) -> Outcome:
         delay = self.queue.retry(key)
         if isinstance(error, ApiError) and error.reason == "Conflict":
             # Somebody wrote while we were reading: the ordinary case of optimistic locking.
             log.debug("%s: %s: %s; again in %.3g s", self.name, key, error, delay)
-        elif isinstance(error, ApiError | ConnectionFailed):
+            return Outcome.CONFLICT
+        if isinstance(error, ApiError | ConnectionFailed):
             log.warning("%s: %s: %s; again in %.3g s", self.name, key, error, delay)
         else:
             log.error("%s: %s: %r; again in %.3g s", self.name, key, error, delay, exc_info=error)
+        return Outcome.FAILED

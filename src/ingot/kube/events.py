@@ -27,6 +27,9 @@ SPAM_RATE = 1 / 300
 TRIES = 12
 RETRY_SECONDS = 10.0
 
+# Time enough for what an event tells of, which often is one of several steps.
+LATE_SECONDS = 0.1
+
 MESSAGE_LENGTH = 1024
 NAME_LENGTH = 253
 WAITING = 1000
@@ -79,11 +82,15 @@ class Recorder:
     thousand events wait, new ones are dropped. `dropped` counts what was not written.
     """
 
-    def __init__(self, client: Client, component: str, *, host: str = "", clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self, client: Client, component: str, *, host: str = "", clock: Clock = SYSTEM, late: float = LATE_SECONDS
+    ) -> None:
+        """`late` is how many seconds after it happened an event is written, at the earliest."""
         self.dropped = 0
         self._client = client
         self._source = {"component": component, **({"host": host} if host else {})}
         self._clock = clock
+        self._late = late
         self._buckets: _Recent[_About, TokenBucket] = _Recent()
         self._similar: _Recent[tuple[_About, str], _Similar] = _Recent()
         self._known: _Recent[tuple[_About, str, str], _Occurrence] = _Recent()
@@ -129,6 +136,8 @@ class Recorder:
         """Write what was recorded, until cancelled."""
         while True:
             await self._wake.wait()
+            # What they tell of goes first: whoever waits for that must not wait for the telling.
+            await asyncio.sleep(self._late)
             while self._waiting:
                 (about, reason, _), occurrence = self._waiting.popitem(last=False)
                 await self._write(about, reason, occurrence)

@@ -13,6 +13,7 @@ from ingot.kube.cache import Cache, Key, key_of
 from ingot.kube.client import PAGE, Client, Selection
 from ingot.kube.clock import SYSTEM, Clock, Timer
 from ingot.kube.limits import Backoff, jitter
+from ingot.kube.sharing import shared
 from ingot.kube.transport import ConnectionFailed
 from ingot.kube.watch import WatchEvent
 
@@ -179,7 +180,7 @@ class Informer:
 
     def _transformed(self, obj: Object) -> Object:
         try:
-            return self._transform(obj)
+            return shared(self._transform(obj))
         except Exception:
             log.exception("%s: transform failed for %s", self.resource.qualified, key_of(obj))
             return obj

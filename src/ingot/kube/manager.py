@@ -11,6 +11,7 @@ from ingot.kube.clock import SYSTEM, Clock, within
 from ingot.kube.controller import Controller
 from ingot.kube.election import Election
 from ingot.kube.informer import Informer
+from ingot.kube.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Manager:
 
     def __init__(self, client: Client, *, election: Election | None = None, clock: Clock = SYSTEM) -> None:
         self.client = client
+        self.tally = Tally()
         self._election = election
         self._clock = clock
         self._informers: dict[tuple[object, ...], Informer] = {}
@@ -40,7 +42,23 @@ class Manager:
         return self._informers[key]
 
     def add(self, controller: Controller) -> None:
+        """Run the controller, and count what it does in `tally`."""
+        controller.observe = self.tally.take
         self._controllers.append(controller)
+
+    @property
+    def leads(self) -> bool:
+        """Whether the controllers of this process are those that work."""
+        return self._election is None or self._election.is_leader
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether every cache has held everything once."""
+        return all(informer.has_synced for informer in self._informers.values())
+
+    def waiting(self) -> dict[str, int]:
+        """How many keys are ready to be worked on, by controller."""
+        return {controller.name: len(controller.queue) for controller in self._controllers}
 
     def serve(self, service: Callable[[], Awaitable[None]]) -> None:
         """Run `service()`, leader or not: webhooks, event recorders. It ends by being cancelled."""

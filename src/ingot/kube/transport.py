@@ -25,6 +25,8 @@ IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 CONNECT_SECONDS = 10.0
 # kube-apiserver itself ends every request but watches and streams after 60 s.
 ANSWER_SECONDS = 65.0
+# For the answer to the goodbye of a WebSocket: each server on the way waits for 2 s for the next one.
+GOODBYE_SECONDS = 5.0
 RETRIES = 6
 RETRY_CAP_SECONDS = 30.0
 
@@ -166,7 +168,11 @@ class Transport:
         """An open WebSocket, for exec, console and the like; the caller closes it. Raises as `request` does."""
         try:
             opened: aiohttp.ClientWebSocketResponse = await self._pool().ws_connect(
-                self._url(path, params), protocols=protocols, max_msg_size=0, **self._arguments({})
+                self._url(path, params),
+                protocols=protocols,
+                max_msg_size=0,
+                timeout=aiohttp.ClientWSTimeout(ws_close=GOODBYE_SECONDS),
+                **self._arguments({}),
             )
         except aiohttp.WSServerHandshakeError as error:
             # aiohttp keeps the answer to itself. Asked without an upgrade, the server says why it refuses.

@@ -75,7 +75,7 @@ class Behind:
                 raise self.missing(_why(error)) from error
             async with upstream:
                 chosen = (upstream.protocol,) if upstream.protocol else ()
-                client = web.WebSocketResponse(protocols=chosen, max_msg_size=MAX_MESSAGE, compress=False)
+                client = answering(chosen)
                 await client.prepare(request)
                 await hang_up(client, request, await _splice(client, upstream))
                 return client
@@ -99,6 +99,12 @@ def _why(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return error.os_error.strerror or "no connection"
     return str(error) or type(error).__name__
+
+
+def answering(protocols: Iterable[str]) -> web.WebSocketResponse:
+    """Our side of a client's WebSocket. A goodbye is answered by `hang_up`, when what was said before it has arrived:
+    the client takes the answer for that."""
+    return web.WebSocketResponse(protocols=protocols, max_msg_size=MAX_MESSAGE, compress=False, autoclose=False)
 
 
 def is_upgrade(request: web.BaseRequest) -> bool:
@@ -137,13 +143,16 @@ Farewell = tuple[int, bytes]
 
 async def _splice(client: web.WebSocketResponse, upstream: aiohttp.ClientWebSocketResponse) -> Farewell:
     """How the first of them that closed has said goodbye."""
-    sides = [asyncio.create_task(_carry(upstream, client)), asyncio.create_task(_carry(client, upstream))]
+    down, up = asyncio.create_task(_carry(upstream, client)), asyncio.create_task(_carry(client, upstream))
     try:
-        done, _ = await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait((down, up), return_when=asyncio.FIRST_COMPLETED)
+        if up in done:
+            # While `down` still waits: one that is cancelled makes this break off, and not wait for the answer.
+            await upstream.close()
     finally:
-        for side in sides:
+        for side in (down, up):
             side.cancel()
-        await asyncio.gather(*sides, return_exceptions=True)
+        await asyncio.gather(down, up, return_exceptions=True)
     return done.pop().result()
 
 

@@ -13,6 +13,7 @@ from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
 from ingot.node.accelerator import choose
 from ingot.node.attempts import Attempts
+from ingot.node.capture import Captures
 from ingot.node.chain import Chains, Site
 from ingot.node.consoles import Consoles
 from ingot.node.domain.document import Host
@@ -26,6 +27,9 @@ from ingot.node.offer import Offer
 from ingot.node.pools import Pools
 from ingot.node.record import Records
 from ingot.node.residents import Residents
+from ingot.node.saving import Savers
+from ingot.node.saving_disks import Disks
+from ingot.node.saving_source import Sources
 from ingot.node.secrets import Secrets
 from ingot.node.server import AgentServer
 from ingot.node.starting import Starter
@@ -85,13 +89,18 @@ class Agent:
         Growth(manager, instances.instances, records, hypervisor, recorder)
         Offer(manager, options.node, locations, f"unix://{options.socket}")
         manager.serve(recorder.run)
-        manager.serve(lambda: self._collect(instances, records, claims))
+        captures = Captures(hypervisor, records, options.user)
+        sources = Sources(self._client, site, claims, options.directory / "savers")
+        disks = Disks(self._client, options.kubelet, records, captures, sources)
+        savers = Savers(manager, options.node, disks)
+        manager.serve(lambda: self._collect(instances, savers, records, claims))
         manager.serve(Strays(hypervisor, records, teller, instances).run)
         server = AgentServer(Residents(instances.instances, records, hypervisor, consoles), options.socket)
         async with hypervisor:
             for usage, path in locations.items():
                 await pools.ensure(usage, path)
             await pools.keep(locations)
+            await captures.sweep()
             await server.start()
             try:
                 await manager.run(stop)
@@ -112,10 +121,10 @@ class Agent:
             make_passable(place)
         return locations
 
-    async def _collect(self, instances: Instances, records: Records, claims: Claims) -> None:
-        """Once: ends claims whose machines are no more, which an agent that was killed could not."""
+    async def _collect(self, instances: Instances, savers: Savers, records: Records, claims: Claims) -> None:
+        """Once: ends claims whose machines and savers are no more, which an agent that was killed could not."""
         await instances.instances.wait_synced()
-        known = {*(record.uid for record in records.all()), *instances.uids()}
+        known = {*(record.uid for record in records.all()), *instances.uids(), *await savers.uids()}
         for ended in await claims.collect(frozenset(known)):
             log.warning("a claim was left behind, and is ended: %s", ended)
         await asyncio.Event().wait()

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 
 from aiohttp import WSMsgType, web
 
+from ingot.kube.tunnel import GOODBYE_SECONDS
+
 # How much is taken from the guest at once. Who reads slowly slows down the one who writes, so that no more is ever
 # held than this and the buffers of two sockets.
 CHUNK = 32 << 10
@@ -48,6 +50,17 @@ async def pump(client: web.WebSocketResponse, guest: socket.socket, leave: async
     The client is not closed yet, the guest's socket is.
     """
     reader, writer = await asyncio.open_connection(sock=guest)
+    try:
+        await _carry(client, reader, writer, leave)
+        await _deliver(reader, writer)
+    finally:
+        writer.transport.abort()
+    return TAKEN_OVER if leave.is_set() else GUEST_GONE
+
+
+async def _carry(
+    client: web.WebSocketResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, leave: asyncio.Event
+) -> None:
     sides = [
         asyncio.create_task(_to_client(reader, client)),
         asyncio.create_task(_to_guest(client, writer)),
@@ -59,8 +72,16 @@ async def pump(client: web.WebSocketResponse, guest: socket.socket, leave: async
         for side in sides:
             side.cancel()
         await asyncio.gather(*sides, return_exceptions=True)
-        writer.transport.abort()
-    return TAKEN_OVER if leave.is_set() else GUEST_GONE
+
+
+async def _deliver(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Hangs up on the guest once it has taken what it was told. A socket that is closed under one who is just writing
+    to it loses what that one has not read."""
+    with contextlib.suppress(OSError, TimeoutError):
+        writer.write_eof()
+        async with asyncio.timeout(GOODBYE_SECONDS):
+            while await reader.read(CHUNK):
+                pass
 
 
 async def _to_client(reader: asyncio.StreamReader, client: web.WebSocketResponse) -> None:

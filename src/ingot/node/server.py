@@ -12,15 +12,13 @@ from aiohttp import WSCloseCode, web
 from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.status import ApiError, bad_request, internal
 from ingot.host import sockets
-from ingot.kube.tunnel import hang_up
+from ingot.kube.tunnel import answering, hang_up
 from ingot.node.console import Seats, pump
 from ingot.node.guests import Guests
 
 log = logging.getLogger(__name__)
 
 PREFIX = "/v1/namespaces/{namespace}/virtualmachineinstances/{name}"
-# A keystroke is a byte; what is pasted comes in messages of some kilobytes.
-MAX_MESSAGE = 1 << 20
 SHUTDOWN_SECONDS = 1.0
 
 _Act = Callable[[str, str], Awaitable[None]]
@@ -63,7 +61,7 @@ class AgentServer:
         async def handle(request: web.Request) -> web.StreamResponse:
             # Opened first, so that a refusal comes with its reason whether or not this is a WebSocket.
             with contextlib.closing(await open_(*_instance(request))) as guest:
-                client = web.WebSocketResponse(protocols=(PLAIN,), max_msg_size=MAX_MESSAGE, compress=False)
+                client = answering((PLAIN,))
                 if not client.can_prepare(request):
                     raise bad_request("this is a WebSocket: an upgrade is required")
                 async with self._seats.take(request.path) as leave:

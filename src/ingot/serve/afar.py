@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from ingot.images.fault import ImageFault
+from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport
 from ingot.serve.kept import Allowance, KeptContent
 
@@ -51,15 +52,17 @@ class Afar:
         self._lock = threading.Lock()
         self._made: tuple[Registry, Cache] | None = None
 
-    def image(self, reference: str, plain: bool, progress: Progress) -> ContentExport:
+    def image(self, reference: str, entry: Entry, progress: Progress) -> ContentExport:
         """An image in a registry; one that was not made for it is fetched whole first. Raises ImageFault."""
         from ingot.images.lazy.open import LazyOptions, open_lazy
         from ingot.images.reference import Reference
+        from ingot.images.registry.platform import parse_platform
 
         registry, cache = self._client()
-        options = LazyOptions(hydrate=self._options.hydrate, rate=self._options.rate, decode=not plain)
-        disk = open_lazy(registry, Reference.parse(reference), cache, options, progress=progress)
-        return ContentExport(disk, slow=True, fetched=lambda: disk.chunks.figures.moved)
+        options = LazyOptions(hydrate=self._options.hydrate, rate=self._options.rate, decode=not entry.plain)
+        wanted = parse_platform(entry.platform) if entry.platform else None
+        disk = open_lazy(registry, Reference.parse(reference), cache, options, platform=wanted, progress=progress)
+        return ContentExport(disk, slow=True, fetched=lambda: disk.chunks.figures.moved, near=disk.near)
 
     def file(self, url: str, plain: bool) -> ContentExport:
         """A file behind a URL. Raises ImageFault and OSError."""

@@ -26,12 +26,14 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Listed:
-    """An entry with what is open of it, by the name of the file in a folder, or by the empty name. `progress`: bytes
-    done and in all, where it is being opened and that takes long."""
+    """An entry with what is open of it, by the name of the file in a folder, or by the empty name; `faults`: why what
+    could not be opened last could not. `progress`: bytes done and in all, where it is being opened and that takes
+    long."""
 
     entry: Entry
     folder: Folder | None
     slots: dict[str, _Slot] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
     gone: bool = False
     progress: tuple[int, int] | None = None
 
@@ -40,6 +42,16 @@ class _Listed:
         if self.gone:
             raise ImageFault(repr(self.entry.name), "Removed", "it was removed while it was opened")
         self.progress = (done, whole)
+
+    def name(self, file: str) -> str:
+        """What clients call it."""
+        return f"{self.entry.name}/{file}".strip("/") if file else self.entry.name
+
+    def tell(self, file: str, fault: str) -> None:
+        """Logs why something cannot be opened, once until that changes: clients that list open all there is."""
+        if self.faults.get(file) != fault:
+            self.faults[file] = fault
+            _log.error("export %r cannot be opened: %s", self.name(file), fault)
 
 
 class Lease:
@@ -51,7 +63,7 @@ class Lease:
         self._file = file
         self.export = export
         self.entry = listed.entry
-        self.name = f"{listed.entry.name}/{file}".strip("/") if file else listed.entry.name
+        self.name = listed.name(file)
 
     @property
     def gone(self) -> bool:
@@ -116,7 +128,7 @@ class Catalog:
             if listed.folder is None:
                 names.append(listed.entry.name)
             else:
-                names += [f"{listed.entry.name}/{file}".lstrip("/") for file in self._files(listed.folder)]
+                names += [listed.name(file) for file in self._files(listed.folder)]
         return names
 
     def take(self, name: str) -> Lease:
@@ -150,11 +162,14 @@ class Catalog:
     def _open(self, listed: _Listed, file: str) -> Export:
         try:
             if listed.folder is None:
-                return self._opener.open(listed.entry, listed.advance)
-            descriptor = listed.folder.open(file)
-            return self._opener.show(descriptor, f"{listed.entry.source}/{file}", listed.entry)
+                export = self._opener.open(listed.entry, listed.advance)
+            else:
+                descriptor = listed.folder.open(file)
+                export = self._opener.show(descriptor, f"{listed.entry.source}/{file}", listed.entry)
+            listed.faults.pop(file, None)
+            return export
         except (OSError, ImageFault) as error:
-            _log.error("export %r cannot be opened: %s", listed.entry.name, error)
+            listed.tell(file, str(error))
             raise
         finally:
             listed.progress = None

@@ -25,7 +25,7 @@ _QUESTION_SECONDS = 10.0
 
 @contextlib.asynccontextmanager
 async def controlled(supervisor: Supervisor, path: Path) -> AsyncIterator[None]:
-    """Answers on a socket that only its owner may use. Raises ImageFault and OSError."""
+    """Answers on a socket that only its owner may use. Raises ImageFault."""
     listener = unix(path)
     try:
         server = await asyncio.start_unix_server(
@@ -97,7 +97,8 @@ def ask(path: Path, question: dict[str, Any]) -> dict[str, Any]:
             with made.makefile("rb") as file:
                 answer: dict[str, Any] = json.loads(file.readline(_MOST_LINE))
     except (OSError, ValueError) as error:
-        why = f"no server answers there ({error}); name the one that `ingot serve --control` was given"
+        said = (error.strerror if isinstance(error, OSError) else None) or error
+        why = f"no server answers there ({said}); name the one that `ingot serve --control` was given"
         raise ImageFault(str(path), "NoServer", why) from error
     if "error" in answer:
         subject, _, why = str(answer["error"]).partition(": ")

@@ -13,13 +13,15 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f/\\][^\x00-\x1f\x7f\\]*")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`plain`: the bytes of the file, not the disk that is in it. A directory serves each image in it, as NAME/FILE, or
+    """`plain`: the bytes of the file, not the disk that is in it. `platform`: which image of a reference that has
+    several, as OS/ARCH; that of this machine where it is empty. A directory serves each image in it, as NAME/FILE, or
     as FILE where the name is empty."""
 
     name: str
     source: str
     writable: bool = False
     plain: bool = False
+    platform: str = ""
 
     def check(self) -> None:
         """Raises ImageFault for what no server can serve."""
@@ -32,6 +34,8 @@ class Entry:
             raise ImageFault(str(source), "BadSource", "a file, a directory, a URL or a registry reference is served")
         if self.writable and kind is not Kind.FILE:
             raise ImageFault(str(source), "ReadOnly", "only files and block devices of this machine can be writable")
+        if self.platform and kind is not Kind.REGISTRY:
+            raise ImageFault(str(source), "BadPlatform", "only images in registries are chosen by --platform")
 
     def record(self) -> dict[str, Any]:
         """For `from_record` of another process."""
@@ -39,4 +43,5 @@ class Entry:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        return cls(str(record["name"]), str(record["source"]), bool(record["writable"]), bool(record["plain"]))
+        name, source, platform = str(record["name"]), str(record["source"]), str(record["platform"])
+        return cls(name, source, bool(record["writable"]), bool(record["plain"]), platform)

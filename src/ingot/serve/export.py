@@ -40,6 +40,10 @@ class Export(Protocol):
     def pool(self) -> Pool | None: ...
 
     @property
+    def near(self) -> Content | None:
+        """The same bytes, which raises NotNear instead of waiting for a network."""
+
+    @property
     def fetched(self) -> int:
         """How many bytes came over a network for it so far."""
 
@@ -72,6 +76,7 @@ class FileExport:
     """A file or block device, as it is."""
 
     pool = None
+    near = None
     fetched = 0
 
     def __init__(self, descriptor: int, name: str, writable: bool) -> None:
@@ -130,10 +135,13 @@ class ContentExport:
     writable = False
     direct = None
 
-    def __init__(self, content: Content, slow: bool, fetched: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, content: Content, slow: bool, fetched: Callable[[], int] = lambda: 0, near: Content | None = None
+    ) -> None:
         """Takes over the content. `slow`: whether reading may wait for a network. `fetched` tells how many bytes came
-        over one for it."""
+        over one for it. `near`: the same content without waiting, closed with it."""
         self._content = content
+        self.near = near
         self._fetched = fetched
         self.pool = Pool(_MOST_WAITING) if slow else None
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ingot.serve.transport import Transport
+from ingot.serve.watch import Watch
 
 # Many requests, or a few with what is to be written.
 _ROOM = 1 << 17
@@ -15,6 +16,7 @@ class Incoming:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self._watch = Watch(transport)
         self.buffer = bytearray(_ROOM)
         self._view = memoryview(self.buffer)
         self._piece: memoryview | None = None
@@ -26,7 +28,7 @@ class Incoming:
         left = self.end - self.start
         if left:
             self.buffer[:left] = self.buffer[self.start : self.end]
-        count = self._transport.receive(self._view[left:] if left else self._view)
+        count = self._watch.receive(self._view[left:] if left else self._view)
         self.start, self.end = 0, left + count
         return count > 0
 

@@ -76,10 +76,14 @@ def tcp(host: str, port: int, shared: bool) -> Listener:
 
 
 def unix(path: Path, mode: int = 0o600) -> Listener:
-    """Listens on a unix socket, for those whom `mode` admits. Raises ImageFault when a server does so, and OSError."""
+    """Listens on a unix socket, for those whom `mode` admits. Raises ImageFault, also when a server does so."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, contextlib.suppress(OSError):
         probe.settimeout(1)
         with sockets.short(path) as name:
             probe.connect(name)
         raise ImageFault(str(path), "Taken", "another server listens there; end it, or choose another path")
-    return Listener(sockets.listen(path, mode), path, ours=True)
+    try:
+        return Listener(sockets.listen(path, mode), path, ours=True)
+    except OSError as error:
+        why = f"it cannot be listened on: {error.strerror or error}; choose another path"
+        raise ImageFault(str(path), "BadSocket", why) from error

@@ -1,38 +1,20 @@
 """Figures of a server for Prometheus, summed over its processes."""
 
-import asyncio
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
 
+from ingot.serve.exposition import exposed
 from ingot.serve.supervisor import Supervisor
 from ingot.serve.tally import KINDS, Tally
 from ingot.serve.totals import Totals
 
-# For whoever does not say what he reads.
-_encode, KIND = choose_encoder("")
-
 
 async def figures(supervisor: Supervisor) -> bytes:
-    """All of them, as KIND has it."""
-    registry = CollectorRegistry()
-    registry.register(_Figures(await supervisor.totals(), len(supervisor.workers)))
-    return await asyncio.to_thread(_encode, registry)
-
-
-class _Figures(Collector):
-    """Those of one moment."""
-
-    def __init__(self, totals: Totals, workers: int) -> None:
-        self._totals = totals
-        self._workers = workers
-
-    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:
-        yield GaugeMetricFamily("ingot_serve_workers", "Processes that serve", self._workers)
-        yield from _families(self._totals)
+    """All of them."""
+    totals = await supervisor.totals()
+    workers = GaugeMetricFamily("ingot_serve_workers", "Processes that serve", len(supervisor.workers))
+    return await exposed([workers, *_families(totals)])
 
 
 def _families(totals: Totals) -> Iterator[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]:

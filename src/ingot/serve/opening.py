@@ -7,7 +7,7 @@ from pathlib import Path
 from ingot.images.content import FileContent
 from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
-from ingot.images.pipeline.source import Kind, Source
+from ingot.images.pipeline.source import Kind, Source, missing
 from ingot.serve.afar import Afar, Progress
 from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport, Export, FileExport
@@ -29,7 +29,7 @@ class Opener:
             case Kind.FILE:
                 return self._file(Path(source.place), entry)
             case Kind.REGISTRY:
-                return self._afar.image(source.place, entry.plain, progress)
+                return self._afar.image(source.place, entry, progress)
             case Kind.HTTP:
                 return self._afar.file(source.place, entry.plain)
             case _:
@@ -61,7 +61,10 @@ class Opener:
 
     def _file(self, path: Path, entry: Entry) -> Export:
         mode = os.O_RDWR if entry.writable else os.O_RDONLY
-        descriptor = os.open(path, mode | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            descriptor = os.open(path, mode | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError:
+            raise missing(path) from None
         kind = os.fstat(descriptor).st_mode
         if not (stat.S_ISREG(kind) or stat.S_ISBLK(kind)):
             os.close(descriptor)

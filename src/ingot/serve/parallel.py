@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from queue import SimpleQueue
 
+from ingot.images.content import NotNear
 from ingot.images.nbd import wire
 from ingot.serve import commands
 from ingot.serve.pool import Pool
@@ -80,6 +81,8 @@ class ParallelSession(Session):
             return super()._any(magic, flags, command, cookie, start, length)
         if self._lost:
             raise ConnectionAbortedError("it takes no replies any more")
+        if command == wire.CMD_READ and length <= PIECE and self._at_once(cookie, start, length):
+            return True
         # Replies that wait for the end of this batch must not wait for a place in the window.
         self._replies.flush()
         self._window.acquire()
@@ -92,6 +95,18 @@ class ParallelSession(Session):
             self._outbox.put(job)
         else:
             self._submit(job)
+        return True
+
+    def _at_once(self, cookie: int, start: int, length: int) -> bool:
+        """Replies from memory: that is done sooner than it is handed to other threads. Whether it could be."""
+        if self._export.near is None:
+            return False
+        try:
+            self._replies.small(self._export.near, cookie, start, length)
+        except NotNear:
+            return False
+        self._tally.requests[wire.CMD_READ] += 1
+        self._tally.read += length
         return True
 
     def _steps(

@@ -69,7 +69,7 @@ def _run(command: Sequence[str], boot: Boot) -> str:
     finally:
         _end(process)
     if end == "ended" and process.returncode:
-        words = said.decode(errors="replace").strip()[-500:]
+        words = said.decode(errors="replace").strip()[-500:] or "it said nothing"
         raise ImageFault(command[0], "BootFailed", f"it ended with {process.returncode}: {words}")
     return end
 

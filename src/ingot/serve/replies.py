@@ -4,6 +4,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
+from typing import Protocol
 
 from ingot.images.fault import ImageFault
 from ingot.images.nbd import wire
@@ -21,6 +22,12 @@ _DATA = struct.Struct(">IHHQIQ")
 _HEAD = _DATA.size
 
 Fault = Callable[[Exception], int]
+
+
+class Readable(Protocol):
+    """Raises OSError or ImageFault. Anything else leaves replies as they were, and goes to whoever wanted one."""
+
+    def readinto(self, start: int, view: memoryview, /) -> None: ...
 
 
 class Broken(Exception):
@@ -45,7 +52,7 @@ class Replies(ABC):
         self._used = 0
 
     @abstractmethod
-    def small(self, export: Export, cookie: int, start: int, length: int) -> None:
+    def small(self, export: Readable, cookie: int, start: int, length: int) -> None:
         """Reads at most SMALL bytes and replies."""
 
     @abstractmethod
@@ -79,7 +86,7 @@ class Replies(ABC):
 class SimpleReplies(Replies):
     """For clients who did not ask for structured ones."""
 
-    def small(self, export: Export, cookie: int, start: int, length: int) -> None:
+    def small(self, export: Readable, cookie: int, start: int, length: int) -> None:
         head = wire.SIMPLE_REPLY.size
         if self._used + head + length > self._room:
             self.flush()
@@ -122,7 +129,7 @@ class SimpleReplies(Replies):
 class StructuredReplies(Replies):
     """Replies in chunks, of which the last one may still be an error."""
 
-    def small(self, export: Export, cookie: int, start: int, length: int) -> None:
+    def small(self, export: Readable, cookie: int, start: int, length: int) -> None:
         used = self._used
         if used + _HEAD + length > self._room:
             self.flush()

@@ -24,7 +24,7 @@ async def serve(
     ready: Callable[[int | None], None],
 ) -> None:
     """Serves until SIGTERM or SIGINT, then finishes what it was asked for. `ready` is called when clients are
-    answered, with the port of the metrics. Raises ImageFault, WorkerLost, and OSError when a socket cannot be had."""
+    answered, with the port of the metrics. Raises ImageFault and WorkerLost."""
     as_many_as_allowed()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -39,7 +39,8 @@ async def serve(
             terms.security.context()
         port = None
         if metrics is not None:
-            from ingot.serve.metrics import KIND, figures
+            from ingot.serve.exposition import KIND
+            from ingot.serve.metrics import figures
             from ingot.serve.page import shown
 
             port = await stack.enter_async_context(shown(partial(figures, supervisor), KIND, *metrics))

@@ -3,13 +3,18 @@
 import asyncio
 import gc
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from aiohttp import web
 from cryptography import x509
 
+from ingot.api.cdi import surroundings
+from ingot.api.lookup import answered
 from ingot.api.object import Object
-from ingot.standalone.access import escalation, host, pki, tokens
+from ingot.api.resource import Resource
+from ingot.api.resources import DATA_VOLUMES
+from ingot.standalone.access import demands, escalation, pki, tokens
 from ingot.standalone.access.attributes import Attributes
 from ingot.standalone.access.authenticate import Authenticator
 from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
@@ -76,7 +81,9 @@ class Server:
         authorizer = Authorizer(self._objects, lambda: self._policy_version)
         issuer = tokens.TokenIssuer(keys.signing_key, self._get)
         bearers = tokens.Tokens(issuer, tokens.admin_tokens(self.directory / "token"))
-        world = World(self._store, Catalog(DEFINITIONS), _guards(authorizer), Lookup(self._latest, self._objects))
+        world = World(
+            self._store, Catalog(DEFINITIONS), _guards(authorizer, self._latest), Lookup(self._latest, self._objects)
+        )
         self._verbs = Verbs(world, Reviews(authorizer, bearers, self._get))
         customs = Customs(world)
         await bootstrap.furnish(world)
@@ -147,17 +154,27 @@ def _certificates(keys: pki.Pki) -> list[x509.Certificate]:
     return [pair.certificate for pair in (keys.authority, keys.server, keys.admin)]
 
 
-def _guards(authorizer: Authorizer) -> dict[str, Guard]:
+def _guards(authorizer: Authorizer, latest: Callable[[str, str, str], Object | None]) -> dict[str, Guard]:
+    def read(kind: Resource, namespace: str, name: str) -> Object | None:
+        return latest(kind.qualified, namespace, name)
+
     def check_grant(call: Call, new: Object, old: Object | None) -> None:
         escalation.check(authorizer, call.user, _request(call), new, old)
 
-    def check_host(call: Call, new: Object, old: Object | None) -> None:
+    def check_demands(call: Call, new: Object, old: Object | None) -> None:
         stored = call.served.to_storage
-        host.check(authorizer, call.user, _request(call), stored(new), stored(old) if old is not None else None)
+        before = stored(old) if old is not None else None
+        demands.check(authorizer, call.user, _request(call), stored(new), before, read)
+
+    def check_volume(call: Call, new: Object, old: Object | None) -> None:
+        check_demands(call, new, old)
+        if old is None:
+            answered(surroundings.check(new, call.namespace), read)
 
     return {
         **dict.fromkeys(RBAC_KEYS, check_grant),
-        **dict.fromkeys((*host.MACHINES, host.PODS), check_host),
+        **dict.fromkeys(demands.KINDS, check_demands),
+        DATA_VOLUMES.qualified: check_volume,
         CUSTOMS: refuse_webhook,
     }
 

@@ -3,7 +3,7 @@
 It is a hybrid ISO: the BIOS boots it on any bus, and the guest itself needs none of it afterwards. It prints READY and
 gives a root shell on the serial console, with the commands in `bin` beside busybox's own. An ACPI shutdown ends it.
 
-`python -m guest.image.build` prints its path.
+`python -m guest.image.build [VERSION]` prints its path; one with a version says so on its console.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -54,18 +55,19 @@ class GuestImage:
         return f"no guest image: apt-get install {' '.join(missing)}" if missing else ""
 
     @staticmethod
-    def build(flavour: Flavour = CLOUD) -> Path:
+    def build(flavour: Flavour = CLOUD, version: str = "") -> Path:
         """The image with that kernel, made if the cache has none of the same content. It belongs to all: boot from a
-        copy of it."""
+        copy of it. Two versions differ by a word on the kernel's command line, which the guest says on its console."""
         home = ingot_cache()
         home.mkdir(parents=True, exist_ok=True)
         source = kernel(home, flavour)
         initramfs = _initramfs(source, flavour)
-        parts = (source.directory.name.encode(), initramfs, _CONFIGURATION.encode(), _LOADER.read_bytes())
+        menu = _CONFIGURATION.rstrip() + f" ingot.version={version}\n" if version else _CONFIGURATION
+        parts = (source.directory.name.encode(), initramfs, menu.encode(), _LOADER.read_bytes())
         target = home / f"guest-{hashlib.sha256(b''.join(parts)).hexdigest()[:16]}.img"
         with locked(home / "guest.lock"):
             if not target.exists():
-                _make(source, initramfs, target)
+                _make(source, initramfs, menu, target)
         return target
 
 
@@ -82,7 +84,7 @@ def _initramfs(source: Kernel, flavour: Flavour) -> bytes:
     return cpio.archive(files)
 
 
-def _make(source: Kernel, initramfs: bytes, target: Path) -> None:
+def _make(source: Kernel, initramfs: bytes, menu: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         tree = Path(scratch) / "tree"
         tree.mkdir()
@@ -90,7 +92,7 @@ def _make(source: Kernel, initramfs: bytes, target: Path) -> None:
         (tree / "initramfs").write_bytes(initramfs)
         shutil.copy(_LOADER, tree)
         shutil.copy(_LOADER_CORE, tree)
-        (tree / "isolinux.cfg").write_text(_CONFIGURATION)
+        (tree / "isolinux.cfg").write_text(menu)
         made = Path(scratch) / "made.img"
         subprocess.run(_iso(tree, made), check=True, capture_output=True)
         made.rename(target)
@@ -103,4 +105,4 @@ def _iso(tree: Path, target: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(GuestImage.build())
+    print(GuestImage.build(version="".join(sys.argv[1:2])))

@@ -60,8 +60,8 @@ _ALL = '\tcaps mds = "allow *"\n\tcaps mgr = "allow *"\n\tcaps mon = "allow *"\n
 class Ceph(LoopbackServer):
     """A pool for RBD images, and a client that may use it."""
 
-    programs = ("ceph-mon", "ceph-osd", "ceph", "rbd", "monmaptool")
-    packages = ("ceph-mon", "ceph-osd", "ceph-common")
+    programs: tuple[str, ...] = ("ceph-mon", "ceph-osd", "ceph", "rbd", "monmaptool")
+    packages: tuple[str, ...] = ("ceph-mon", "ceph-osd", "ceph-common")
     pool = "disks"
     user = "tester"
 

@@ -8,11 +8,11 @@ import trustme
 
 
 class Certificates:
-    """An authority, a certificate for servers on loopback and one for clients."""
+    """An authority, a certificate for servers on loopback, and on `addresses` beside it, and one for clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, *addresses: str) -> None:
         self._authority = trustme.CA()
-        self._server = self._authority.issue_cert("127.0.0.1", "localhost")
+        self._server = self._authority.issue_cert("127.0.0.1", "localhost", *addresses)
         self._client = self._authority.issue_cert(common_name="ingot-client")
 
     @property

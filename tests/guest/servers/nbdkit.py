@@ -11,14 +11,14 @@ from kube.cluster import free_ports
 
 
 class Nbdkit(LoopbackServer):
-    """Serves raw images for reading and writing."""
+    """Serves raw images for reading and writing; at most so many bits in a second, where `rate` says so."""
 
     programs = ("nbdkit",)
     packages = ("nbdkit",)
 
-    def __init__(self, files: Path, certificates: Certificates | None = None) -> None:
+    def __init__(self, files: Path, certificates: Certificates | None = None, rate: str = "") -> None:
         super().__init__()
-        self.files, self.certificates = files, certificates
+        self.files, self.certificates, self.rate = files, certificates, rate
         (self.port,) = free_ports(1)
 
     def uri(self, export: str) -> str:
@@ -29,5 +29,7 @@ class Nbdkit(LoopbackServer):
         if self.certificates:
             self.certificates.write_server(self.directory)
             command += ["--tls=require", "--tls-verify-peer", f"--tls-certificates={self.directory}"]
-        self.process = self.run(stack, [*command, "file", f"dir={self.files}"])
+        # nbdkit 1.32 fails an assertion where a client is cut off while several of its requests wait.
+        slowly = (["--threads=1", "--filter=rate"], [f"rate={self.rate}"]) if self.rate else ([], [])
+        self.process = self.run(stack, [*command, *slowly[0], "file", f"dir={self.files}", *slowly[1]])
         wait_until(lambda: listens(self.port), self.process)

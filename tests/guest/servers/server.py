@@ -78,3 +78,9 @@ def wait_until(ready: Callable[[], bool], process: Process, timeout: float = STA
 def listens(port: int, host: str = HOST) -> bool:
     with socket.socket() as client:
         return client.connect_ex((host, port)) == 0
+
+
+def listens_at(path: Path) -> bool:
+    """A socket's file is there before anyone listens to it."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 import threading
 from collections.abc import Callable
@@ -129,3 +130,20 @@ class RangeHandler:
             answer(client, 206, self.data[first : last + 1], content_range=total, **tag)
         else:
             answer(client, 200, b"" if asked.method == "HEAD" else self.data, **tag)
+
+
+@dataclass(slots=True)
+class PassingHandler:
+    """Passes requests on to the server at `host`; `before` may answer instead, by returning True."""
+
+    host: str
+    before: Callable[[Asked, socket.socket], bool] = field(default=lambda asked, client: False)
+
+    def __call__(self, asked: Asked, client: socket.socket) -> None:
+        if self.before(asked, client):
+            return
+        connection = http.client.HTTPConnection(self.host)
+        connection.request(asked.method, asked.path, asked.body, asked.headers)
+        found = connection.getresponse()
+        answer(client, found.status, found.read(), **dict(found.getheaders()))
+        connection.close()

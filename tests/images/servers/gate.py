@@ -11,12 +11,13 @@ _BLOCK = 1 << 16
 
 
 class Gate:
-    """Passes connections of its own port on to `port` of loopback. A shut gate resets those that are there, and closes
-    new ones at once."""
+    """Passes connections of its own port, on an address of this machine, on to `port` of loopback. A shut gate resets
+    those that are there, and closes new ones at once."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, address: str = "127.0.0.1", own_port: int = 0) -> None:
         self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, own_port))
+        self.address = address
         self.port: int = self._listener.getsockname()[1]
         self._shut = False
         self._lock = threading.Lock()
@@ -25,7 +26,7 @@ class Gate:
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.address}:{self.port}"
 
     def __enter__(self) -> Gate:
         threading.Thread(target=self._accept, daemon=True).start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -12,13 +13,25 @@ _BLOCK = 1 << 14
 
 
 class Bucket:
-    """`rate` bytes a second for all who take from it together; 0 for no limit."""
+    """`rate` bytes a second for all who take from it together, 0 for no limit; and nothing once all that it may give is
+    taken."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
+        self._left = math.inf
+        self._filled = asyncio.Event()
         self._free_at = 0.0
 
+    def fill(self, count: float) -> None:
+        """It gives so many from now on."""
+        self._left = count
+        self._filled.set()
+
     async def take(self, count: int) -> None:
+        while self._left < count:
+            self._filled.clear()
+            await self._filled.wait()
+        self._left -= count
         if not self.rate:
             return
         now = time.monotonic()
@@ -48,6 +61,14 @@ class LimitedProxy:
     @property
     def host(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    def limit(self, rate: float) -> None:
+        """From now on so many bytes a second."""
+        self._bucket.rate = rate
+
+    def hold_after(self, count: float) -> None:
+        """From now on so many bytes, and none after them until this is called again."""
+        self._loop.call_soon_threadsafe(self._bucket.fill, count)
 
     def __enter__(self) -> LimitedProxy:
         self._thread.start()
@@ -106,7 +127,8 @@ class LimitedProxy:
         queue: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(maxsize=4096)
         late = asyncio.ensure_future(self._late(queue, writer))
         try:
-            while data := await there.read(_BLOCK):
+            # A client that has gone takes nothing more from the others.
+            while not late.done() and (data := await there.read(_BLOCK)):
                 await self._bucket.take(len(data))
                 await queue.put((time.monotonic() + self._delay, data))
             await queue.put((time.monotonic() + self._delay, b""))

@@ -7,6 +7,8 @@ from ingot.api.cdi import DataVolumeSpec
 PVC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 SIZED = {"resources": {"requests": {"storage": "1Gi"}}}
 
+POPULATOR = {"apiGroup": "cdi.kubevirt.io", "kind": "VolumeImportSource", "name": "a"}
+
 SOURCES = {
     "http": {
         "url": "https://images.example/a.qcow2",
@@ -49,7 +51,18 @@ def test_names_and_columns_are_those_of_cdi():
     info = registry.find("cdi.kubevirt.io", "DataVolume")
     assert (info.plural, info.singular, info.short_names) == ("datavolumes", "datavolume", ("dv", "dvs"))
     assert info.categories == ("all",)
-    assert [column.name for column in info.columns] == ["Phase", "Progress", "Restarts", "Age"]
+    assert [column.name for column in info.columns if not column.priority] == ["Phase", "Progress", "Restarts", "Age"]
+
+
+def test_a_wide_table_tells_how_many_bytes_have_moved():
+    info = registry.find("cdi.kubevirt.io", "DataVolume")
+    assert [column.name for column in info.columns if column.priority] == ["Done", "Total", "Rate", "Left", "Reason"]
+    old = volume(source={"blank": {}}, storage=SIZED)
+    transfer = {"done": 1 << 40, "total": 1 << 41, "bytesPerSecond": 5, "secondsLeft": 7}
+    new = {**old, "status": {"phase": "ImportInProgress", "transfer": transfer}}
+    assert stored(new, old, status=True) == new
+    new = {**old, "status": {"transfer": {"done": -1}}}
+    assert "status.transfer.done" in refusal(new, old, status=True)
 
 
 def test_a_struct_reads_what_the_wire_has():
@@ -63,18 +76,38 @@ def test_a_struct_reads_what_the_wire_has():
     [
         ({"source": {}, "pvc": PVC}, "spec.source: exactly one source is expected: one of http, registry"),
         ({"source": {"blank": {}, "upload": {}}, "pvc": PVC}, "spec.source: exactly one source"),
-        ({"source": {"blank": {}}}, "spec: exactly one of pvc and storage is expected"),
-        ({"source": {"blank": {}}, "pvc": PVC, "storage": SIZED}, "spec: exactly one of pvc and storage"),
-        ({"pvc": PVC}, "spec: source or sourceRef is expected"),
+        ({"source": {"blank": {}}}, "spec.pvc: exactly one of pvc and storage is expected"),
+        ({"source": {"blank": {}}, "pvc": PVC, "storage": SIZED}, "spec.pvc: exactly one of pvc and storage"),
+        ({"pvc": PVC}, "spec.source: source or sourceRef is expected"),
         (
             {"pvc": PVC, "source": {"blank": {}}, "sourceRef": {"kind": "DataSource", "name": "a"}},
-            "spec: source and sourceRef exclude each other",
+            "spec.source: source and sourceRef exclude each other",
         ),
         ({"pvc": PVC, "sourceRef": {"kind": "Secret", "name": "a"}}, "DataSource"),
         (
             {"source": {"blank": {}}, "pvc": PVC, "contentType": "archive"},
-            "spec.contentType: a blank or registry source cannot give an archive; kubevirt is expected",
+            "spec.contentType: a blank, registry or nbd source cannot give an archive; kubevirt is expected",
         ),
+        (
+            {"source": {"nbd": {"url": "nbd://a/b"}}, "pvc": PVC, "contentType": "archive"},
+            "spec.contentType: a blank, registry or nbd source cannot give an archive",
+        ),
+        (
+            {"source": {"blank": {}}, "pvc": {**PVC, "dataSourceRef": POPULATOR}},
+            "spec.source: a claim with a dataSource or dataSourceRef is filled from there",
+        ),
+        (
+            {"sourceRef": {"kind": "DataSource", "name": "a"}, "storage": {**SIZED, "dataSource": POPULATOR}},
+            "spec.source: a claim with a dataSource or dataSourceRef is filled from there",
+        ),
+        ({"source": {"pvc": {"namespace": "", "name": "a"}}, "pvc": PVC}, "spec.source.pvc.namespace: Invalid value"),
+        ({"source": {"snapshot": {"namespace": "a", "name": ""}}, "pvc": PVC}, "spec.source.snapshot.name: Invalid"),
+        ({"source": {"registry": {"imageStream": "", "pullMethod": "node"}}, "pvc": PVC}, "registry.imageStream"),
+        ({"source": {"registry": {"url": "docker://a", "pullMethod": "host"}}, "pvc": PVC}, "registry.pullMethod"),
+        ({"source": {"vddk": {**SOURCES["vddk"], "thumbprint": ""}}, "pvc": PVC}, "spec.source.vddk.thumbprint"),
+        ({"source": {"imageio": {**SOURCES["imageio"], "secretRef": ""}}, "pvc": PVC}, "spec.source.imageio.secretRef"),
+        ({"source": {"blank": {}}, "pvc": PVC, "contentType": "iso"}, "spec.contentType: Unsupported value"),
+        ({"pvc": PVC, "sourceRef": {"kind": "DataSource", "name": ""}}, "spec.sourceRef.name: Invalid value"),
         ({"source": {"registry": {}}, "pvc": PVC}, "spec.source.registry: exactly one of url and imageStream"),
         (
             {"source": {"registry": {"imageStream": "a"}}, "pvc": PVC},
@@ -156,6 +189,11 @@ def test_images_that_are_accepted(url):
             {"storage": {**SIZED, "accessModes": ["ReadWriteOnce", "Never"]}},
             'spec.storage.accessModes[1]: Unsupported value: "Never": supported values: "ReadWriteOnce", ',
         ),
+        (
+            {"pvc": {**PVC, "storageClassName": "a" * 254}},
+            "the name of a StorageClass is expected, of at most 253 characters",
+        ),
+        ({"storage": {**SIZED, "storageClassName": "Fast!"}}, 'spec.storage.storageClassName: Invalid value: "Fast!"'),
     ],
 )
 def test_targets_that_are_refused(target, why):
@@ -172,8 +210,56 @@ def test_an_image_and_a_clone_need_no_size():
     stored(volume(sourceRef={"kind": "DataSource", "name": "a"}, storage={"storageClassName": "fast"}))
 
 
+@pytest.mark.parametrize("name", ["pvc", "storage"])
+def test_an_archive_tells_no_size_and_needs_a_filesystem(name):
+    archive = {"source": {"http": SOURCES["http"]}, "contentType": "archive"}
+    stored(volume(**archive, **{name: {**PVC, "volumeMode": "Filesystem"}}))
+    told = refusal(volume(**archive, **{name: {"accessModes": ["ReadWriteOnce"]}}))
+    assert f"spec.{name}.resources.requests.storage: Required value" in told
+    told = refusal(volume(**archive, **{name: {**PVC, "volumeMode": "Block"}}))
+    assert f'spec.{name}.volumeMode: Invalid value: "Block": the files of an archive need a filesystem' in told
+    stored(volume(source={"pvc": SOURCES["pvc"]}, contentType="archive", storage={}))
+
+
+@pytest.mark.parametrize("header", ["X-A: b", "X-A:b", "Authorization: Basic a:b==", "X-A:", "X-A:\tb"])
+def test_headers_that_are_accepted(header):
+    stored(volume(source={"http": {"url": "https://a", "extraHeaders": [header]}}, storage={}))
+
+
+@pytest.mark.parametrize("header", ["", "secret", ": b", "X A: b", "X-A: b\r\nHost: other", "X-A: \x00"])
+def test_headers_that_are_refused_and_not_repeated(header):
+    told = refusal(volume(source={"http": {"url": "https://a", "extraHeaders": ["X: y", header]}}, storage={}))
+    assert told == ("spec.source.http.extraHeaders[1]: Invalid value: a header is expected, as Name: value on one line")
+
+
 def test_a_claim_with_a_data_source_needs_no_source():
-    stored(volume(pvc={**PVC, "dataSourceRef": {"kind": "VolumeImportSource", "name": "a", "apiGroup": "b"}}))
+    stored(volume(pvc={**PVC, "dataSourceRef": POPULATOR}))
+    stored(volume(storage={**SIZED, "dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}))
+    stored(volume(pvc={**PVC, "dataSourceRef": POPULATOR, "dataSource": POPULATOR}))
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ({"dataSourceRef": {**POPULATOR, "namespace": "other"}}, "dataSourceRef.namespace: Invalid value"),
+        ({"dataSourceRef": {**POPULATOR, "name": ""}}, "dataSourceRef.name: Required value"),
+        ({"dataSource": {**POPULATOR, "kind": ""}}, "dataSource.kind: Required value"),
+        ({"dataSource": {"kind": "VolumeSnapshot", "name": "a"}}, "dataSource.apiGroup: Required value"),
+        (
+            {"dataSource": {**POPULATOR, "name": "b"}, "dataSourceRef": POPULATOR},
+            "dataSourceRef: Invalid value: ",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["pvc", "storage"])
+def test_what_else_fills_a_claim_is_named_well(claim, why, name):
+    assert f"spec.{name}.{why}" in refusal(volume(**{name: {**PVC, **claim}}))
+
+
+def test_what_else_fills_a_claim_tells_no_size():
+    assert "spec.storage.resources.requests.storage: Required value" in refusal(
+        volume(storage={"dataSourceRef": POPULATOR})
+    )
 
 
 def test_the_spec_cannot_change():

@@ -52,6 +52,7 @@ def test_every_group_is_there():
         "cdi.kubevirt.io",
         "hco.kubevirt.io",
         "kubevirt.io",
+        "snapshot.kubevirt.io",
         "ssp.kubevirt.io",
         "template.openshift.io",
     }

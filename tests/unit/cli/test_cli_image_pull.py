@@ -62,12 +62,19 @@ def test_json_has_every_figure(tmp_path: Path, disk: Path) -> None:
     assert (tmp_path / "out").stat().st_size == 4 << 20
 
 
+def test_what_had_to_be_put_aside_is_told(tmp_path: Path, disk: Path) -> None:
+    image = tmp_path / "disk.qcow2"
+    subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, image], check=True)
+    (tmp_path / "disk.gz").write_bytes(gzip.compress(image.read_bytes(), 1))
+    assert "spooled beside it on the way" in _pull(tmp_path / "disk.gz", tmp_path / "out").output
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (("--size", "much"), '"much" is not a size, such as 10Gi'),
         (("--limit", "1Ki"), "1024 fit"),
-        (("--checksum", "md5:1"), "this is no digest"),
+        (("--checksum", "md5:1"), "this is no checksum"),
         (("--format", "vmdk"), "is not one of"),
     ],
 )

@@ -6,11 +6,14 @@ import pytest
 from click.testing import CliRunner
 
 from ingot.cli import main
+from ingot.cli.golden.group import COMMANDS as GOLDEN_COMMANDS
 from ingot.cli.main import COMMANDS, cli
 from ingot.cli.vm.group import COMMANDS as VM_COMMANDS
 
+GROUPS = {"vm": VM_COMMANDS, "golden": GOLDEN_COMMANDS}
 
-@pytest.mark.parametrize("name", [*COMMANDS, *(f"vm {name}" for name in VM_COMMANDS)])
+
+@pytest.mark.parametrize("name", [*COMMANDS, *(f"{group} {name}" for group, names in GROUPS.items() for name in names)])
 def test_every_command_can_be_loaded_and_shows_help_with_an_example(name: str) -> None:
     done = CliRunner().invoke(cli, [*name.split(), "--help"])
     assert done.exit_code == 0

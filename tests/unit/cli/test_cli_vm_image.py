@@ -6,7 +6,7 @@ import click
 import pytest
 
 from ingot.cli.vm.blueprint import Blueprint, name_from
-from ingot.cli.vm.image import Image, read_image, read_wish
+from ingot.cli.vm.image import Image, is_shared, read_image, read_wish
 
 
 def read(text: str) -> Image:
@@ -67,11 +67,45 @@ def test_claims_and_empty_disks() -> None:
     assert read("empty:10Gi").volume("a") == {"name": "a", "emptyDisk": {"capacity": "10Gi"}}
 
 
+def test_a_golden_image_is_cloned_for_the_machine() -> None:
+    spec = Blueprint("web", "lab", [read("golden:fedora,size=20Gi"), read("golden:os/debian")], 1, "1Gi").manifest()[
+        "spec"
+    ]
+    assert spec["dataVolumeTemplates"] == [
+        {
+            "metadata": {"name": "web-root"},
+            "spec": {
+                "sourceRef": {"kind": "DataSource", "namespace": "golden-images", "name": "fedora"},
+                "storage": {"resources": {"requests": {"storage": "20Gi"}}},
+            },
+        },
+        {
+            "metadata": {"name": "web-disk2"},
+            "spec": {"sourceRef": {"kind": "DataSource", "namespace": "os", "name": "debian"}, "storage": {}},
+        },
+    ]
+    volumes = spec["template"]["spec"]["volumes"]
+    assert volumes[0] == {"name": "root", "dataVolume": {"name": "web-root"}}
+
+
+def test_a_golden_image_that_is_only_read_is_shared() -> None:
+    assert [is_shared(read(text)) for text in ("golden:a", "golden:a,target=cdrom", "golden:a,copy=copy-on-write")] == [
+        False,
+        True,
+        True,
+    ]
+    assert not is_shared(read("pvc:a,target=cdrom"))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("quay.io/containerdisks/fedora:40", "container registries cannot be run yet"),
-        ("fedora:40", "container registries cannot be run yet"),
+        ("golden:", "is not golden:NAME"),
+        ("golden:a/b/c", "is not golden:NAME"),
+        ("golden:a,size=1Gi,target=cdrom", "that one machine has"),
+        ("pvc:a,size=1Gi", "that one machine has"),
+        ("quay.io/containerdisks/fedora:40", "ingot volume import quay.io/containerdisks/fedora:40 NAME"),
+        ("fedora:40", "ingot volume import fedora:40 NAME"),
         ("/no/such/file", "there is no file"),
         ("nbd://", "nbd"),
         ("https://h/a.raw,copy=none", "can only be read"),

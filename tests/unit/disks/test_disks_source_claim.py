@@ -141,14 +141,17 @@ async def test_an_import_that_has_not_come_is_no_blank_disk(
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_an_empty_claim_gets_a_blank_disk_of_its_size(tmp_path: Path, mounted: Path, begun: bool) -> None:
+@pytest.mark.parametrize(("capacity", "size"), [("3Mi", 3 << 20), ("10M", 9_998_336)])
+async def test_an_empty_claim_gets_a_blank_disk_of_its_size_in_whole_blocks(
+    tmp_path: Path, mounted: Path, begun: bool, capacity: str, size: int
+) -> None:
     (mounted / "lost+found").mkdir()
     if begun:
         (mounted / "disk.img").touch(mode=0o600)
-    sized = claim() | {"status": {"phase": "Bound", "capacity": {"storage": "3Mi"}}}
+    sized = claim() | {"status": {"phase": "Bound", "capacity": {"storage": capacity}}}
     found = await endpoint(tmp_path, SOURCE, sized, volume(**LOCAL))
     assert isinstance(found, File)
-    assert (found.path.stat().st_size, found.path.stat().st_blocks) == (3 << 20, 0)
+    assert (found.path.stat().st_size, found.path.stat().st_blocks) == (size, 0)
     assert found.path.stat().st_mode & 0o777 == 0o600
 
 
@@ -156,6 +159,13 @@ async def test_a_claim_with_other_files_gets_no_disk(tmp_path: Path, mounted: Pa
     raw(mounted / "other.img")
     assert (await refused(tmp_path, claim(), volume(**LOCAL))).reason == "DiskImageMissing"
     assert not (mounted / "disk.img").exists()
+
+
+async def test_a_claim_below_one_block_is_told(tmp_path: Path, mounted: Path) -> None:
+    tiny = claim() | {"status": {"phase": "Bound", "capacity": {"storage": "100m"}}}
+    fault = await refused(tmp_path, tiny, volume(**LOCAL))
+    assert (fault.reason, (mounted / "disk.img").exists()) == ("ClaimTooSmall", False)
+    assert "4096" in fault.message
 
 
 async def test_a_filesystem_that_is_too_small_is_told(tmp_path: Path, mounted: Path) -> None:

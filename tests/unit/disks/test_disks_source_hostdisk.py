@@ -59,6 +59,12 @@ async def test_a_disk_that_is_made(tmp_path: Path) -> None:
     assert path.read_bytes() == b"what the guest wrote"
 
 
+async def test_a_disk_that_is_made_has_whole_blocks(tmp_path: Path) -> None:
+    """QEMU writes to no other without the page cache: a guest would not start from it."""
+    await endpoint(tmp_path, tmp_path / "a.img", type="DiskOrCreate", capacity="1M")
+    assert (tmp_path / "a.img").stat().st_size == 245 * 4096
+
+
 async def test_what_is_refused(tmp_path: Path) -> None:
     fault = await refused(tmp_path, tmp_path / "none.img")
     assert fault.reason == "DiskImageMissing"

@@ -41,6 +41,13 @@ def test_one_that_a_dead_process_left_is_replaced(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
 
 
+def test_a_file_that_is_no_socket_stays(path: Path) -> None:
+    path.write_bytes(b"a disk")
+    with pytest.raises(FileExistsError, match="no socket"):
+        sockets.listen(path)
+    assert [each.read_bytes() for each in path.parent.iterdir()] == [b"a disk"]
+
+
 async def test_nobody_there_is_an_error(path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         await sockets.connect(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ingot.host.tree import remove_tree
+from unprivileged import run_as_owner
 
 
 @pytest.fixture
@@ -84,6 +85,15 @@ def test_what_is_mounted_stays_though_it_is_of_the_same_filesystem(tree: Path, b
         remove_tree(tree)
     assert refused.value.errno == errno.EBUSY
     assert (bound / "data").read_text() == "stays"
+
+
+def test_what_keeps_its_owner_out_goes_where_that_is_asked_for(tree: Path) -> None:
+    (tree / "one" / "two" / "three").mkdir()
+    (tree / "one" / "two" / "three").chmod(0)
+    (tree / "one" / "two").chmod(0o500)
+    call = f"remove_tree(Path({str(tree)!r}), unlock=True)"
+    run_as_owner(f"from pathlib import Path; from ingot.host.tree import remove_tree; {call}")
+    assert list(tree.parent.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove everything")

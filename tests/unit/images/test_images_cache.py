@@ -8,14 +8,24 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from ingot.images.cache import SHARDS, Cache, default_directory
+from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
+from ingot.images.pipeline.kept_tables import KeptTables
 
 SIZE = 1 << 12
+
+
+@pytest.fixture(autouse=True)
+def _shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All shards, however small they are."""
+    monkeypatch.setattr("ingot.images.cache._LEAST_SHARD", 0)
 
 
 def data(number: int, size: int = SIZE) -> bytes:
@@ -35,6 +45,16 @@ def fill(cache: Cache, numbers: range, size: int = SIZE) -> None:
 def file_of(cache: Cache, content: bytes) -> Path:
     name = digest(content).hex()
     return cache.directory / "chunks" / name[:2] / name
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_what_was_put_is_there_for_others(tmp_path: Path) -> None:
@@ -109,6 +129,35 @@ def test_a_chunk_that_no_shard_has_room_for_is_not_cached(tmp_path: Path) -> Non
     assert cache.usage() == (0, 0)
 
 
+@pytest.mark.parametrize("limit", [8 << 20, 100 << 20])
+def test_a_small_one_has_fewer_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr("ingot.images.cache._LEAST_SHARD", 4 << 20)
+    cache, large = Cache(tmp_path, limit), 1 << 20
+    fill(cache, range(200), large)
+    assert cache.counters.refused == 0
+    assert limit // 2 <= cache.usage()[0] <= limit
+    assert cache.get(digest(data(199, large))) == data(199, large)
+
+
+def test_what_one_with_another_limit_has_put_there_is_found_and_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingot.images.cache._LEAST_SHARD", 4 << 20)
+    large, small = Cache(tmp_path), Cache(tmp_path, 8 << 20)
+    assert small.shards == 1 < large.shards == SHARDS
+    fill(large, range(16), 1 << 20)
+    assert small.get(digest(data(3, 1 << 20))) == data(3, 1 << 20)
+    fill(small, range(16, 17), 1 << 20)
+    assert small.usage()[0] <= 8 << 20
+
+
+def test_a_chunk_that_is_too_large_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    fill(Cache(tmp_path, limit=SHARDS * SIZE), range(3), 2 * SIZE)
+    assert [record.message.partition(" has ")[2] for record in caplog.records] == [
+        f"no room for a chunk of {2 * SIZE} bytes; give it more with --cache-size"
+    ]
+
+
 def test_deletion_under_readers_and_writers_loses_nothing_but_the_cache(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache", limit=SHARDS * 64 * SIZE)
     done, wrong = threading.Event(), []
@@ -163,14 +212,9 @@ def test_several_processes_share_it(tmp_path: Path) -> None:
 def test_a_full_disk_means_uncached_and_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache = Cache(tmp_path)
     cache.put(digest(data(1)), data(1))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, before[1]))
-    try:
-        with caplog.at_level(logging.WARNING):
-            assert not cache.put(digest(data(2)), data(2))
-            assert not cache.put(digest(data(3)), data(3))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with full_disk(), caplog.at_level(logging.WARNING):
+        assert not cache.put(digest(data(2)), data(2))
+        assert not cache.put(digest(data(3)), data(3))
     assert [record.message for record in caplog.records if "takes no more" in record.message] == [
         f"chunk cache: {tmp_path} takes no more (File too large); chunks are used uncached"
     ]
@@ -178,6 +222,18 @@ def test_a_full_disk_means_uncached_and_is_said_once(tmp_path: Path, caplog: pyt
     assert not list(tmp_path.rglob(".part-*"))
     assert cache.get(digest(data(1))) == data(1)
     assert cache.put(digest(data(2)), data(2))
+
+
+def test_a_full_disk_is_said_once_by_an_import(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Remote:
+        def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+            places[0][:] = data(chunks[0].start)
+
+    kept = KeptTables(Remote(), tmp_path)
+    with full_disk(), caplog.at_level(logging.WARNING):
+        for number in (1, 2):
+            assert list(kept.fetch([Chunk(digest(data(number)), SIZE, number, number)])) == [data(number)]
+    assert len(caplog.records) == 1
 
 
 def test_what_a_killed_writer_left_goes_with_the_next_count(tmp_path: Path) -> None:

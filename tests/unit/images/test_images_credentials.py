@@ -95,6 +95,7 @@ def test_helpers_that_are_none(tmp_path: Path, name: str) -> None:
         "[]",
         '{"auths": []}',
         '{"auths": {"a.b": {"auth": "%%%"}}}',
+        '{"auths": {"a.b": {"auth": "\u00e9%%%"}}}',
         '{"auths": {"a.b": {"auth": "eHg="}}}',
     ],
 )

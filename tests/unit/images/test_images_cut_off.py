@@ -18,7 +18,7 @@ FORMATS = [
     ("vmdk", "subformat=streamOptimized"),
     ("vdi", "static=off"),
     ("vhdx", "block_size=1M"),
-    ("vpc", "force_size=on"),
+    ("vhd", "force_size=on"),
 ]
 
 
@@ -32,8 +32,11 @@ def raw(tmp_path: Path) -> Path:
 
 
 def convert(raw: Path, format: str, options: str) -> Path:
-    path = raw.with_suffix("." + format)
-    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", format, "-o", options, raw, path], check=True)
+    path, driver = raw.with_suffix("." + format), "vpc" if format == "vhd" else format
+    subprocess.run(
+        ["qemu-img", "convert", "-f", "raw", "-O", driver, "-o", options, raw, path],
+        check=True,
+    )
     return path
 
 

@@ -1,5 +1,6 @@
 """Images opened as the disks in them."""
 
+import gzip
 import subprocess
 from pathlib import Path
 
@@ -47,3 +48,10 @@ def test_a_disk_that_is_too_large(tmp_path: Path) -> None:
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", path, "2k"], check=True)
     with pytest.raises(ImageFault, match="at most 1024 fit"):
         open_disk(path, limit=1024)
+
+
+def test_a_packed_disk_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "disk.gz"
+    path.write_bytes(gzip.compress(b"disk"))
+    with pytest.raises(ImageFault, match="vhdx, vhd: unpack it, or make a disk of it with `ingot image pull` first"):
+        open_disk(path)

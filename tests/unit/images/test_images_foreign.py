@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import struct
@@ -25,7 +26,7 @@ FORMATS = [
     ("vmdk", "subformat=streamOptimized"),
     ("vdi", ""),
     ("vhdx", "block_size=1M"),
-    ("vpc", "force_size=on"),
+    ("vhd", "force_size=on"),
 ]
 
 
@@ -37,9 +38,9 @@ def raw(tmp_path: Path) -> Path:
 
 
 def convert(raw: Path, format: str, options: str = "") -> Path:
-    path = raw.with_suffix("." + format)
+    path, driver = raw.with_suffix("." + format), "vpc" if format == "vhd" else format
     extra = ("-o", options) if options else ()
-    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", format, *extra, raw, path], check=True)
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", driver, *extra, raw, path], check=True)
     return path
 
 
@@ -79,8 +80,8 @@ def test_it_ends_with_its_disk(raw: Path) -> None:
 
 
 def test_a_vhd_of_fixed_size_has_to_be_named(raw: Path) -> None:
-    path = convert(raw, "vpc", "subformat=fixed,force_size=on")
-    disk = open_disk(path, "vpc")
+    path = convert(raw, "vhd", "subformat=fixed,force_size=on")
+    disk = open_disk(path, "vhd")
     assert read(disk, 0, MIB) == raw.read_bytes()[:MIB]
     disk.close()
 
@@ -190,10 +191,10 @@ def test_a_vhdx_with_a_parent(raw: Path) -> None:
 
 
 def test_a_vhd_with_a_parent(raw: Path) -> None:
-    assert "parent" in refused(patched(convert(raw, "vpc"), 63, b"\4")).message
+    assert "parent" in refused(patched(convert(raw, "vhd"), 63, b"\4")).message
 
 
-@pytest.mark.parametrize("format", ["vmdk", "vdi", "vhdx", "vpc"])
+@pytest.mark.parametrize("format", ["vmdk", "vdi", "vhdx", "vhd"])
 def test_garbage(tmp_path: Path, raw: Path, format: str) -> None:
     assert refused(raw, format).reason in ("BadImage", "LeadsElsewhere")
     short = tmp_path / "short"
@@ -202,7 +203,7 @@ def test_garbage(tmp_path: Path, raw: Path, format: str) -> None:
         refused(short, format)
 
 
-@pytest.mark.parametrize("format", ["vdi", "vhdx", "vpc"])
+@pytest.mark.parametrize("format", ["vdi", "vhdx", "vhd"])
 def test_garbage_behind_a_good_beginning(raw: Path, format: str) -> None:
     path = convert(raw, format)
     path.write_bytes(path.read_bytes()[:1024] + b"\xff" * 300_000)
@@ -226,6 +227,14 @@ def test_qemu_hangs(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.kill(disk._process.pid, signal.SIGSTOP)
     with pytest.raises(ImageFault, match="QEMU cannot read it: it ended with -9"):
         disk.readinto(0, memoryview(bytearray(512)))
+    disk.close()
+
+
+def test_qemu_has_bounds_of_memory_and_cpu(raw: Path) -> None:
+    disk = ForeignDisk(FileContent(convert(raw, "vmdk")), "vmdk", "disk", 8 * MIB)
+    assert resource.prlimit(disk._process.pid, resource.RLIMIT_AS) == (foreign._MEMORY, foreign._MEMORY)
+    cpu, _ = resource.prlimit(disk._process.pid, resource.RLIMIT_CPU)
+    assert cpu == foreign._CPU + disk.size // foreign._BYTES_PER_CPU
     disk.close()
 
 

@@ -56,6 +56,17 @@ def test_what_counted_after_a_restart_still_does_after_the_next(path: Path, monk
     assert Journal(path, "source", "raw", "place").load() == STATE
 
 
+def test_who_begins_anew_does_not_go_on_from_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is saved next is of other bytes: after a restart nothing of the first attempt must count."""
+    again = Journal(path, "source", "raw", "place")
+    again.save_durable(LATER)
+    again.remove()
+    again.save(STATE)
+    assert Journal(path, "source", "raw", "place").load() == STATE
+    monkeypatch.setattr(journals, "boot_id", lambda: "another boot")
+    assert Journal(path, "source", "raw", "place").load() is None
+
+
 @pytest.mark.parametrize("damage", [b"", b"\x00", b"nonsense", b"\xff" * 100])
 def test_a_damaged_journal_is_none(path: Path, damage: bytes) -> None:
     Journal(path, "source", "raw", "place").save(STATE)

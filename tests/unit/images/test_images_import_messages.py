@@ -68,7 +68,7 @@ def test_an_import_that_begins_anew_says_so(tmp_path: Path, disk: Path) -> None:
     (tmp_path / ".out.ingot-part").write_bytes(bytes(1 << 20))
     imported = _import(source, out)
     assert (imported.anew, imported.resumed_from) == (True, 0)
-    assert "begun anew" in summary(imported, out)
+    assert "begun anew, as an interrupted import had left nothing to go on from" in summary(imported, out)
     imported = _import(source, out, replace=True)
     assert not imported.anew
     assert "begun anew" not in summary(imported, out)
@@ -88,6 +88,20 @@ def test_a_disk_larger_than_a_file_may_be(tmp_path: Path, disk: Path) -> None:
     with largest_file(2 << 20), pytest.raises(ImageFault, match=f"a file as large as the disk of {SIZE} bytes"):
         _import(converted(disk), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_size_larger_than_a_file_may_be_is_told_before_anything_is_read(tmp_path: Path, disk: Path) -> None:
+    source, told = Source.parse(str(packed(disk))), list[int]()
+    with largest_file(8 << 20), pytest.raises(ImageFault, match="as large as the disk of 16777216 bytes") as caught:
+        import_image(source, tmp_path / "out", ImportOptions(size=16 << 20), lambda done, whole: told.append(done))
+    assert "--size only grows" not in caught.value.message
+    assert not any(told)
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+
+
+def test_a_size_that_no_disk_has(tmp_path: Path, disk: Path) -> None:
+    with pytest.raises(ImageFault, match="none may have more than"):
+        _import(disk, tmp_path / "out", size=10**23)
 
 
 def test_what_is_fetched_of_a_compressed_qcow2_is_what_the_file_has(tmp_path: Path, disk: Path) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from ingot.images import decoding
-from ingot.images.pipeline import copier, plan, pour
+from ingot.images.pipeline import copier, pour
 from ingot.images.pipeline.importer import import_image
-from ingot.images.pipeline.journal import Journal, State
 from ingot.images.pipeline.options import Imported, ImportOptions
+from ingot.images.pipeline.sink import Sink
 from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import FileTarget
+from ingot.images.pipeline.writer import Writer
 
 SIZE = 4 << 20
 
@@ -48,8 +49,6 @@ def _finely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Journals at every step, in steps that suit small disks."""
     for module in (copier, pour):
         monkeypatch.setattr(module, "SAVE_SECONDS", 0.0)
-    monkeypatch.setattr(plan, "UNIT", 1 << 18)
-    monkeypatch.setattr(copier, "UNIT", 1 << 18)
     monkeypatch.setattr("ingot.images.pipeline.writer._SIZE", 1 << 18)
     monkeypatch.setattr("ingot.images.fetching.PIECE", 1 << 17)
     monkeypatch.setattr(decoding, "_CUT", 1 << 17)
@@ -131,12 +130,12 @@ def _with_zeros(images: dict[str, Path], name: str) -> tuple[bytes, bytes]:
     return made[0], made[1]
 
 
-def _early(save: Callable[[Journal, State], None]) -> Callable[[Journal, State], None]:
+def _early(save: Callable[..., None]) -> Callable[..., None]:
     """Saves no state of the second half."""
 
-    def save_early(journal: Journal, state: State) -> None:
-        if state.moved < SIZE // 2:
-            save(journal, state)
+    def save_early(saving: object, writer: Writer, sink: Sink, checkpoint: bytes, moved: int) -> None:
+        if moved < SIZE // 2:
+            save(saving, writer, sink, checkpoint, moved)
 
     return save_early
 
@@ -157,7 +156,7 @@ def test_nothing_stays_of_a_bad_first_attempt(
         source, target = tmp_path / "source", tmp_path / "disk"
         source.write_bytes(evil)
         with monkeypatch.context() as patch:
-            patch.setattr(Journal, "save", _early(Journal.save))
+            patch.setattr(pour._Saving, "save", _early(pour._Saving.save))
             assert _killed_after(writes, source, target, form)
         source.write_bytes(honest)
         options = ImportOptions(format=form, checksum=f"sha256:{hashlib.sha256(honest).hexdigest()}")

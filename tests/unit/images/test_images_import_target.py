@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.buffer import ALIGNMENT, Buffer
 from ingot.images.pipeline.qcow2_target import Qcow2Target
-from ingot.images.pipeline.target import HOLE, FileTarget, is_device, write_sparse
+from ingot.images.pipeline.target import HOLE, FileTarget, allocate, is_device, write_sparse
 from ingot.images.qcow2.layout import CLUSTER
 
 
 class _Memory:
     """A target that remembers its writes."""
+
+    together = 0
 
     def __init__(self, size: int) -> None:
         self.data = bytearray(size)
@@ -136,3 +138,22 @@ def test_what_is_cleared_of_a_qcow2_are_parts_of_its_clusters() -> None:
     target.clear([(0, 3 * CLUSTER + 10), (7 * CLUSTER + 20, 1 << 62)])
     assert memory.data[CLUSTER : 2 * CLUSTER] == (b"x" * 20).ljust(CLUSTER, b"\0")
     assert memory.data[2 * CLUSTER : 3 * CLUSTER] == (b"x" * (CLUSTER - 10)).rjust(CLUSTER, b"\0")
+
+
+@pytest.mark.parametrize("able", [True, False])
+@pytest.mark.parametrize("size", [3 << 20, (3 << 20) - 100, 1])
+def test_room_for_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, able: bool, size: int) -> None:
+    """Also where the filesystem gives none without zeros being written, as NFS before 4.2."""
+    if not able:
+        monkeypatch.setattr("ingot.images.pipeline.target.fallocate", lambda *_: False)
+    path = tmp_path / "disk"
+    content = bytearray(size)
+    for start in (0, 1 << 20, size - 1):
+        content[start : start + 1] = b"x" if start < size else b""
+    with path.open("w+b") as file:
+        for start in (0, 1 << 20, size - 1):
+            if start < size:
+                os.pwrite(file.fileno(), b"x", start)
+        allocate(file.fileno(), size)
+    assert path.read_bytes() == content
+    assert path.stat().st_blocks * 512 >= size

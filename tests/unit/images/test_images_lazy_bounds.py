@@ -26,6 +26,12 @@ from ingot.images.zstd_chunked.remote import MOST_INFLATED, RemoteChunks, runs
 SIZE = 4096
 
 
+@pytest.fixture(autouse=True)
+def _shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All shards, however small they are."""
+    monkeypatch.setattr("ingot.images.cache._LEAST_SHARD", 0)
+
+
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():

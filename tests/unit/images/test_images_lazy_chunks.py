@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,15 @@ from hypothesis import strategies as st
 
 from ingot.images.cache import Cache
 from ingot.images.chunk import Chunk
+from ingot.images.content import NotNear
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.budget import SHARE, Budget
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.foresight import Foresight
+from ingot.images.lazy.local_disks import LocalDisks
+from ingot.images.lazy.near import NearChunks
 from ingot.images.lazy.table import ChunkTable
+from ingot.images.seeds import Seeds, register
 
 COUNT = 64
 WEIGHT = 20_000
@@ -107,6 +112,35 @@ def test_what_is_in_the_cache_is_not_fetched(tmp_path: Path) -> None:
     second.close()
 
 
+class Honest:
+    """A registry whose chunks have the sizes that they have."""
+
+    def fetch(self, wanted: Sequence[Chunk]) -> Iterator[bytes]:
+        raise ImageFault("layer", "BadChunk", "it inflates to another size")
+
+
+@pytest.mark.parametrize("place", ["cache", "disk"])
+@pytest.mark.parametrize("factor", [0.5, 2.0], ids=["less", "more"])
+def test_what_is_here_in_another_size_is_not_used(tmp_path: Path, place: str, factor: float) -> None:
+    """A table may say that a digest has another size than it has."""
+    right, data = ALL[3], content(3)
+    cache, disk = Cache(tmp_path / "cache"), tmp_path / "disk.raw"
+    disk.write_bytes(data)
+    if place == "cache":
+        cache.put(right.digest, data)
+    else:
+        register(tmp_path / "seeds", disk, [(0, right)])
+    lie = replace(right, size=int(right.size * factor))
+    disks = LocalDisks(Seeds(tmp_path / "seeds"))
+    opened = LazyChunks(Honest(), ChunkTable([lie]), cache, disks, budget=Budget(0, 0.0))
+    with pytest.raises(ImageFault, match="another size"):
+        next(opened.fetch([lie]))
+    with pytest.raises(ImageFault, match="another size"):
+        opened.hydrate([0])
+    assert (opened.figures.from_disk, opened.figures.from_remote) == (0, 1)
+    opened.close()
+
+
 def test_one_who_reads_on_is_read_ahead_of() -> None:
     remote = Remote()
     opened = lazy(remote, budget=Budget())
@@ -122,16 +156,32 @@ def test_demand_goes_before_what_was_guessed() -> None:
     remote = Remote()
     remote.gate.clear()
     opened = lazy(remote)
-    opened.follow(list(range(40)))
+    # No two of them are neighbours: each is a request of its own.
+    opened.follow(list(range(0, 40, 2)))
     with ThreadPoolExecutor(2) as pool:
         # One that waits in the queue of the trace, and one that does not.
-        waiting = [pool.submit(read, opened, number) for number in (39, 60)]
-        remote.wait_for([39])
+        waiting = [pool.submit(read, opened, number) for number in (38, 60)]
+        remote.wait_for([38])
         remote.wait_for([60])
         remote.gate.set()
-        assert [each.result() for each in waiting] == [[content(39)], [content(60)]]
+        assert [each.result() for each in waiting] == [[content(38)], [content(60)]]
     opened.close()
     assert len(remote.fetched) == len(set(remote.fetched))
+
+
+def test_what_is_not_in_memory_is_not_near() -> None:
+    remote = Remote()
+    opened = lazy(remote)
+    near = NearChunks(opened)
+    with pytest.raises(NotNear):
+        near.fetch(ALL[3:5])
+    assert not remote.asked
+    assert not opened.order
+    assert read(opened, 3) == [content(3)]
+    assert [bytes(data) for data in near.fetch(ALL[3:4])] == [content(3)]
+    with pytest.raises(NotNear):
+        near.fetch([ALL[3], ALL[50]])
+    opened.close()
 
 
 def test_a_failed_request_costs_its_good_chunks_nothing() -> None:

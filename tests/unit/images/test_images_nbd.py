@@ -48,6 +48,8 @@ class TestAddresses:
         [
             "http://host/",
             "nbd://host:x/",
+            "nbd://a..b/",
+            f"nbd://{64 * 'a'}/",
             "nbd+unix:///x",
             "nbd://host/x?socket=/y",
             "nbd+unix://host/?socket=/y",

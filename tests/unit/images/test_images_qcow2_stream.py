@@ -1,6 +1,7 @@
 """qcow2 images that arrive from front to back: what waits, and how an import goes on."""
 
 import os
+import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -90,6 +91,59 @@ def test_a_kill_at_any_place(late: Path, converted: Path, tmp_path: Path) -> Non
             arriving.again()
             assert arriving.finish() == expected
             arriving.stream.close()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_older_states_needed_is_given_back(tmp_path: Path, packed: bool) -> None:
+    path, spool = tmp_path / "disk.qcow2", tmp_path / "spool"
+    options = ("-c",) if packed else ()
+    raw = noise(tmp_path / "disk.raw", 24 * MIB)
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", "qcow2", *options, raw, path], check=True)
+    data, piece = path.read_bytes(), 300_000
+    arriving = Arriving(spool)
+    latest = lasting = arriving.stream.state()
+    arriving.stream.note(lasting=False)
+    for number, at in enumerate(range(0, len(data), piece)):
+        arriving.stream.feed(data[at : at + piece])
+        state = arriving.stream.state()
+        # What is not noted yet, what was noted last, and what would be after the loss of the machine.
+        assert spool.stat().st_blocks * 512 < arriving.stream.spooled + 9 * MIB
+        if number % 20 in (6, 13):
+            for stood in (latest, lasting):
+                shutil.copy(spool, tmp_path / "copy")
+                again = Arriving(tmp_path / "unused")
+                again.stream.close()
+                again.disk = bytearray(arriving.disk)
+                again.stream = Qcow2Stream.resume(stood, again.put, tmp_path / "copy")
+                again.stream.feed(data[again.stream.position :])
+                assert again.finish() == raw.read_bytes()
+                again.stream.close()
+        arriving.stream.note(lasting=number % 20 == 3)
+        latest, lasting = (latest, state) if number % 20 == 3 else (state, lasting)
+    assert arriving.finish() == raw.read_bytes()
+    arriving.stream.close()
+
+
+def test_what_an_earlier_process_has_noted_is_not_given_back(converted: Path, tmp_path: Path) -> None:
+    data, spool = converted.read_bytes(), tmp_path / "spool"
+    arriving = Arriving(spool)
+    noted = []
+    for end, lasting in ((100_000, False), (600_000, True)):
+        arriving.stream.feed(data[arriving.stream.position : end])
+        noted.append(arriving.stream.state())
+        arriving.stream.note(lasting)
+    arriving.stream.close()
+    # It is killed, and later the machine is lost.
+    arriving.stream = Qcow2Stream.resume(noted[0], arriving.put, spool)
+    for end in range(300_000, 4_000_000, 500_000):
+        arriving.stream.feed(data[arriving.stream.position : end])
+        arriving.stream.state()
+        arriving.stream.note(lasting=False)
+    arriving.stream.close()
+    arriving.stream = Qcow2Stream.resume(noted[1], arriving.put, spool)
+    arriving.stream.feed(data[arriving.stream.position :])
+    assert arriving.finish() == by_qemu(converted)
+    arriving.stream.close()
 
 
 def test_what_was_fed_after_a_state_is_written_again(converted: Path, tmp_path: Path) -> None:

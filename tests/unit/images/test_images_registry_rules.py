@@ -22,6 +22,20 @@ def test_addresses() -> None:
     assert netloc(Origin("https", "a.b", 443)) == "a.b"
 
 
+@pytest.mark.parametrize(
+    "host", [f"{'a' * 64}.example", f"b.{'a' * 64}", "a..b", ".a", ".", "a..", "[fe80::1%" + "a" * 64]
+)
+def test_a_host_that_nobody_can_look_up_is_no_address(host: str) -> None:
+    with pytest.raises(ImageFault) as caught:
+        split(f"https://{host}/", "x")
+    assert caught.value.reason == "BadAddress"
+
+
+@pytest.mark.parametrize("host", ["a." * 40, f"{'a' * 63}.example", "example.", "[::ffff:127.0.0.1]"])
+def test_a_host_that_somebody_may_have_is_one(host: str) -> None:
+    assert split(f"https://{host}/", "x")[0].host == host.strip("[]")
+
+
 @given(st.text(max_size=60) | st.text("htps:/[]@.%1", max_size=40).map(lambda rest: f"http://{rest}"))
 def test_no_address_breaks_the_reader(text: str) -> None:
     try:

@@ -2,13 +2,20 @@
 
 import hashlib
 import os
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from ingot.images.blob import FileBlob
 from ingot.images.chunk import Chunk
-from ingot.images.seeds import Place, Seeds, _path, _Table, register, withdraw
+from ingot.images.lazy.local_disks import LocalDisks
+from ingot.images.pipeline.delta import LocalChunks
+from ingot.images.pipeline.sharing import share
+from ingot.images.seeds import Place, Seeds, _path, _Table, open_listed, register, withdraw
+from ingot.images.zstd_chunked.remote import RemoteChunks
 
 SIZE = 4096
 
@@ -51,6 +58,48 @@ def test_a_changed_disk_gives_nothing_wrong_and_another_one_helps(tmp_path: Path
     with Seeds(tmp_path / "seeds") as seeds:
         assert [seeds.get(chunk.digest) is None for _, chunk in chunks].count(True) == 3
     assert len(list((tmp_path / "seeds").iterdir())) == 1
+
+
+def _from_seeds(seeds: Seeds, chunk: Chunk, disk: int) -> bytes | None:
+    return seeds.get(chunk.digest)
+
+
+def _from_disks(seeds: Seeds, chunk: Chunk, disk: int) -> bytes | None:
+    return LocalDisks(seeds).get(chunk.digest)
+
+
+def _by_sharing(seeds: Seeds, chunk: Chunk, disk: int) -> bytes | None:
+    with FileBlob(Path(os.devnull)) as blob:
+        assert share(disk, LocalChunks(RemoteChunks(blob), None, seeds, None), [(0, chunk)]) == 0
+    return None
+
+
+@pytest.mark.parametrize("read", [_from_seeds, _from_disks, _by_sharing])
+def test_a_pipe_in_place_of_a_disk_holds_nobody_up(
+    tmp_path: Path, read: Callable[[Seeds, Chunk, int], bytes | None]
+) -> None:
+    disk = tmp_path / "disk.raw"
+    ((_, chunk),) = chunks = make(disk, range(1))
+    register(tmp_path / "seeds", disk, chunks)
+    disk.unlink()
+    os.mkfifo(disk)
+    done: list[bytes | None] = []
+    with Seeds(tmp_path / "seeds") as seeds, (tmp_path / "new.raw").open("w+b") as new:
+        thread = threading.Thread(target=lambda: done.append(read(seeds, chunk, new.fileno())), daemon=True)
+        thread.start()
+        thread.join(5)
+        in_time = not thread.is_alive()
+        # Who waits for somebody to write to it goes on.
+        os.close(os.open(disk, os.O_RDWR))
+        thread.join(5)
+    assert in_time
+    assert done == [None]
+
+
+@pytest.mark.parametrize("other", ["/dev/zero", "/"])
+def test_only_files_and_block_devices_are_opened(other: str) -> None:
+    with pytest.raises(OSError, match="neither a regular file nor a block device"):
+        open_listed(Path(other))
 
 
 def test_a_disk_is_withdrawn(tmp_path: Path) -> None:

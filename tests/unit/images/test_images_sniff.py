@@ -11,13 +11,17 @@ import lz4.frame
 import pytest
 from backports import zstd
 
+from ingot.images.fault import ImageFault
+from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.options import ImportOptions
+from ingot.images.pipeline.source import Source
 from ingot.images.sniff import HEAD, sniff
 
 
-@pytest.mark.parametrize("format", ["qcow2", "vmdk", "vdi", "vhdx", "vpc", "raw"])
+@pytest.mark.parametrize("format", ["qcow2", "vmdk", "vdi", "vhdx", "vhd", "raw"])
 def test_what_qemu_makes_is_known(format: str, tmp_path: Path) -> None:
     path = tmp_path / "disk"
-    subprocess.run(["qemu-img", "create", "-q", "-f", format, str(path), "1M"], check=True)
+    subprocess.run(["qemu-img", "create", "-q", "-f", {"vhd": "vpc"}.get(format, format), str(path), "1M"], check=True)
     with path.open("rb") as file:
         assert sniff(file.read(HEAD)) == format
 
@@ -37,4 +41,30 @@ def test_packed_files_and_discs_are_known() -> None:
 
 @pytest.mark.parametrize("head", [b"", b"Q", b"QFI", bytes(HEAD), b"\x1f", b"conect", b"ustar" * 200])
 def test_the_rest_is_raw(head: bytes) -> None:
+    assert sniff(head) == "raw"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"<!DOCTYPE html>\n<title>Log in</title>",
+        b"\r\n\t <!doctype HTML PUBLIC>",
+        b"<html><body>404</body></html>",
+        b"<HTML lang=en>",
+        b"\xef\xbb\xbf<html>",
+    ],
+)
+def test_web_pages_are_known_and_are_no_disks(head: bytes, tmp_path: Path) -> None:
+    assert sniff(head) == "html"
+    page = tmp_path / "disk.img"
+    for packed in (head, gzip.compress(head)):
+        page.write_bytes(packed)
+        with pytest.raises(ImageFault, match=r"it is a web page \(HTML\) and no disk") as caught:
+            import_image(Source.parse(str(page)), tmp_path / "target", ImportOptions(), lambda *_: None)
+        assert (caught.value.reason, caught.value.retry) == ("BadFormat", False)
+        assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.parametrize("head", [b"<ht ml>", b"<!doctype svg>", b"text <html>", b"<" * 40, b" " * HEAD])
+def test_what_only_looks_like_a_page_is_raw(head: bytes) -> None:
     assert sniff(head) == "raw"

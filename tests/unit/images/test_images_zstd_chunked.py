@@ -62,6 +62,18 @@ def test_is_an_ordinary_layer(layer: Layer) -> None:
         assert (tar.getmember(NAME).uid, tar.getmember(NAME).mode) == (107, 0o440)
 
 
+def test_is_the_same_when_it_is_made_again(layer: Layer, tmp_path: Path) -> None:
+    """As when a registry loses it on the way, at its front or when all of it was sent."""
+    (tmp_path / "source").write_bytes(DATA)
+    with FileContent(tmp_path / "source") as content:
+        writer = LayerWriter(content, "disk", "disk.img")
+        left = iter(writer)
+        next(left), next(left)
+        for _ in range(2):
+            assert b"".join(writer) == layer.path.read_bytes()
+            assert (writer.annotations, writer.diff_id) == (layer.annotations, layer.diff_id)
+
+
 def test_is_read_whole_and_in_parts(layer: Layer) -> None:
     file = layer.open()
     assert read(file, 0, file.size) == DATA
@@ -227,3 +239,4 @@ def test_frames_that_are_not_the_chunk_are_refused() -> None:
         with pytest.raises(ImageFault) as fault:
             open_chunk("x", replace(chunk, end=len(frame)), frame)
         assert fault.value.reason in ("BadChunk", "WrongDigest"), name
+        assert fault.value.reason == "BadChunk" or "push the image anew" in fault.value.message

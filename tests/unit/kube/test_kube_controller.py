@@ -29,7 +29,8 @@ class Bench:
         self.calls: list[Key] = []
         self.seen: list[Observation] = []
         self._reconcile = reconcile
-        self.controller = Controller("bench", self.reconcile, workers=workers, clock=clock, observe=self.seen.append)
+        self.controller = Controller("bench", self.reconcile, workers=workers, clock=clock)
+        self.controller.observe = self.seen.append
 
     async def reconcile(self, key: Key) -> Result | None:
         self.calls.append(key)

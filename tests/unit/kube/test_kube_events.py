@@ -60,7 +60,7 @@ def sink() -> Sink:
 
 @pytest.fixture
 async def recorder(sink: Sink, clock: ManualClock) -> AsyncIterator[Recorder]:
-    recorder = Recorder(cast(Client, sink), "ingot", clock=clock)
+    recorder = Recorder(cast(Client, sink), "ingot", clock=clock, late=0)
     task = asyncio.create_task(recorder.run())
     yield recorder
     task.cancel()
@@ -148,7 +148,7 @@ async def test_spam_about_one_object_is_bounded_and_does_not_silence_others(
 
 
 async def test_a_flood_never_grows_beyond_its_bounds(sink: Sink, clock: ManualClock) -> None:
-    recorder = Recorder(cast(Client, sink), "ingot", clock=clock)
+    recorder = Recorder(cast(Client, sink), "ingot", clock=clock, late=0)
     for number in range(5000):
         recorder.record(VM | {"metadata": {"name": f"vm{number}", "namespace": "n"}}, "Started", "x" * 5000)
     assert len(recorder._waiting) == events.WAITING

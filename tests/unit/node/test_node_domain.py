@@ -200,10 +200,16 @@ def test_old_virtio_is_spoken_by_all_virtio_devices() -> None:
 
 def test_features_have_their_options() -> None:
     hyperv = {"synictimer": {"direct": {}}, "tlbflush": {"enabled": False}}
-    found = rendered(instance({"features": {"apic": {"endOfInterrupt": True}, "hyperv": hyperv}})).find("features")
+    asked = {"features": {"apic": {"endOfInterrupt": True}, "hyperv": hyperv}, "clock": {"timer": {"hyperv": {}}}}
+    whole = rendered(instance(asked), host=Host("kvm", "host-model"))
+    found = whole.find("features")
+    assert whole.find("clock/timer").get("name") == "hypervclock"
     assert found.find("apic").attrib == {"eoi": "on"}
     assert found.find("hyperv/stimer/direct").attrib == {"state": "on"}
     assert found.find("hyperv/tlbflush").attrib == {"state": "off"}
+    # What an emulated CPU cannot have, it goes without: the guest is only slower.
+    emulated = rendered(instance(asked))
+    assert (emulated.find("features/hyperv"), emulated.find("clock/timer")) == (None, None)
 
 
 def test_an_ordinary_machine_is_supported() -> None:

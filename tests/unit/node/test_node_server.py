@@ -1,19 +1,28 @@
 """The agent's server, with guests played by unix sockets."""
 
 import asyncio
+import contextlib
+import os
+import queue
 import socket
 import stat
+import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Self
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import RawTestServer
 
 from ingot.api.kubevirt.subresources import PLAIN
 from ingot.api.status import ApiError, not_found
 from ingot.host import sockets
 from ingot.host.sockets import short
+from ingot.kube.tunnel import Behind
 from ingot.node.server import AgentServer
 
 UPGRADE = {
@@ -22,6 +31,7 @@ UPGRADE = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
 }
+ROUNDS = 5
 ONE = "/v1/namespaces/lab/virtualmachineinstances/one"
 
 
@@ -109,7 +119,8 @@ async def test_acts_reach_the_guest_and_refusals_reach_the_client(directory: Pat
 
 
 async def test_the_socket_is_for_its_owner_only_and_replaces_a_left_one(directory: Path) -> None:
-    (directory / "agent.sock").write_text("left by a dead process")
+    # Left by a process that is dead.
+    os.mknod(directory / "agent.sock", stat.S_IFSOCK | 0o644)
     async with serving(directory) as (_, session):
         assert stat.S_IMODE((directory / "agent.sock").stat().st_mode) == 0o600
         async with session.put(f"{ONE}/pause") as answer:
@@ -190,3 +201,67 @@ async def test_a_flood_waits_for_its_reader_and_another_client_still_gets_in(tmp
         async with session.ws_connect(f"{ONE}/console") as second:
             assert await second.receive_bytes(timeout=5)
         await idle.close()
+
+
+async def test_what_was_typed_before_hanging_up_arrives_whatever_the_guest_says_meanwhile(tmp_path: Path) -> None:
+    behind = Behind(tmp_path / "agent.sock", lambda why: ApiError(503, "", why))
+
+    async def front(request: web.BaseRequest) -> web.StreamResponse:
+        return await behind.tunnel(request, request.path, ())
+
+    with BusyAgent(tmp_path) as agent:
+        async with RawTestServer(front) as server, aiohttp.ClientSession() as session:
+            for number in range(ROUNDS):
+                client = await session.ws_connect(server.make_url(f"{ONE}/console"), protocols=(PLAIN,))
+                await client.receive()
+                await client.send_bytes(b"poweroff")
+                await client.close()
+                assert await asyncio.to_thread(agent.heard.get, timeout=5) == b"poweroff", number
+
+
+class BusyAgent(threading.Thread):
+    """An agent with a guest that goes on talking. It is so slow that it learns of many things at once."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self.heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._directory = directory
+        self._ready = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self.join()
+
+    def run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop, self._over = asyncio.get_running_loop(), asyncio.Event()
+        async with serving(self._directory), serial(self._directory, self._guest):
+            self._ready.set()
+            await self._over.wait()
+
+    async def _guest(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talking, word = asyncio.create_task(_talk(writer)), b""
+        try:
+            while chunk := await reader.read(1024):
+                word += chunk
+        except ConnectionError:
+            pass
+        finally:
+            talking.cancel()
+            writer.transport.abort()
+            self.heard.put(word)
+
+
+async def _talk(writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while True:
+            writer.write(b"x")
+            await asyncio.sleep(0)
+            time.sleep(0.005)  # noqa: ASYNC251 - nothing else may be done meanwhile

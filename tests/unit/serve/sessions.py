@@ -21,7 +21,7 @@ BAD = 2 * PIECE + 1
 class Memory:
     """A disk in memory, of which one byte cannot be read."""
 
-    writable, direct, pool, fetched = True, None, None, 0
+    writable, direct, pool, near, fetched = True, None, None, None, 0
 
     def __init__(self) -> None:
         self.data = bytearray(DATA)
@@ -80,6 +80,8 @@ class Pipe:
 
     def receive(self, view: memoryview) -> int:
         return self._said.readinto(view[: self._step])
+
+    glance = receive
 
     def send(self, data: bytes | memoryview, more: bool = False) -> None:
         self.told += data

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from sessions import BAD, DATA, SIZE, Held, Memory, Pipe, chunks, request
 
+from ingot.images.content import NotNear
 from ingot.images.nbd import wire
 from ingot.serve.parallel import ParallelSession
 from ingot.serve.pool import Pool
@@ -36,6 +37,35 @@ def test_reads_are_under_way_at_once_where_they_wait(pool: Pool) -> None:
     assert found[998][0] == wire.CHUNK_STATUS
     assert (tally.requests[wire.CMD_READ], tally.errors) == (201, 1)
     assert sum(tally.buckets) == 202
+
+
+class Near(Memory):
+    """The part of a disk that needs no waiting: its first KiB."""
+
+    def readinto(self, start: int, view: memoryview) -> None:
+        if start >= 1024:
+            raise NotNear
+        super().readinto(start, view)
+
+
+class Partly(Memory):
+    """A disk of which only what is not near is ever waited for."""
+
+    near = Near()
+
+    def readinto(self, start: int, view: memoryview) -> None:
+        assert start >= 1024
+        super().readinto(start, view)
+
+
+def test_what_is_near_needs_no_other_thread(pool: Pool) -> None:
+    places = [0, 5000, 1000, 2048]
+    pipe = Pipe(b"".join(request(wire.CMD_READ, place, 24, cookie=place) for place in places))
+    tally = Tally()
+    ParallelSession(pipe, Agreed(Held(Partly()), True, 1), tally, pool).run()
+    found = {cookie: payload[8:] for cookie, _, _, payload in chunks(bytes(pipe.told))}
+    assert found == {place: DATA[place : place + 24] for place in places}
+    assert (tally.requests[wire.CMD_READ], tally.read, sum(tally.buckets)) == (4, 96, 4)
 
 
 def test_long_reads_come_in_pieces(pool: Pool) -> None:

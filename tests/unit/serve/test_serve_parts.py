@@ -96,6 +96,25 @@ class TestCatalog:
             catalog.take("bad")
         assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
+    @pytest.mark.parametrize(("name", "shown"), [("", "back.qcow2"), ("disks", "disks/back.qcow2")])
+    def test_a_bad_image_in_a_directory_is_told_once_by_its_name(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, shown: str
+    ) -> None:
+        catalog, bad = _catalog(tmp_path), tmp_path / "images/back.qcow2"
+        bad.parent.mkdir()
+        bad.write_bytes(b"QFI\xfb")
+        catalog.add(Entry(name, str(bad.parent)))
+        for _ in range(3):
+            with pytest.raises(ImageFault):
+                catalog.take(shown)
+        assert [record.message.partition(":")[0] for record in caplog.records] == [f"export '{shown}' cannot be opened"]
+        bad.write_bytes(b"raw".ljust(4096))
+        catalog.take(shown).release()
+        bad.write_bytes(b"QFI\xfb")
+        with pytest.raises(ImageFault):
+            catalog.take(shown)
+        assert len(caplog.records) == 2
+
     @pytest.mark.parametrize("name", ["/x", "a\nb", "x" * 256, "a\\b", "\x7f"])
     def test_names_that_cannot_be_are_refused(self, name: str) -> None:
         with pytest.raises(ImageFault, match="is no name of an export"):

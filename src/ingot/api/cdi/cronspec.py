@@ -36,8 +36,9 @@ class CronTemplateSpec(Shape, kw_only=True):
             "garbageCollect and garbageCollectOutdated exclude each other",
         ),
         Rule(
-            "!has(self.template) || (has(self.template.spec.source) && has(self.template.spec.source.registry))",
-            "a registry source is expected",
+            "!has(self.template) || (has(self.template.spec.source) && "
+            "(has(self.template.spec.source.registry) || has(self.template.spec.source.http)))",
+            "a registry or http source is expected",
             ".template",
         ),
         Rule(
@@ -46,13 +47,17 @@ class CronTemplateSpec(Shape, kw_only=True):
             "contentType, checkpoints and finalCheckpoint have no meaning in an import that recurs",
             ".template",
         ),
-        Rule("!has(self.source) || has(self.source.registry)", "a registry source is expected", ".source"),
+        Rule(
+            "!has(self.source) || has(self.source.registry) || has(self.source.http)",
+            "a registry or http source is expected",
+            ".source",
+        ),
     )
 
     template: Opt[VolumeTemplate] = UNSET
     schedule: Annotated[
         Opt[str],
-        Field("When to look, in cron's five fields; empty to look only when told to by annotation."),
+        Field("When to look, in cron's five fields, in UTC; empty to look only when told to by annotation."),
     ] = UNSET
     managed_data_source: Annotated[
         str,
@@ -73,8 +78,8 @@ class CronTemplateSpec(Shape, kw_only=True):
         Opt[RetentionPolicy],
         Field("Whether imports and DataSource stay when the cron is deleted; All if absent."),
     ] = UNSET
-    service_account_name: Annotated[Opt[str], Field("The ServiceAccount in whose name volumes are made.")] = UNSET
-    created_by: Annotated[Opt[str], Field("Who made the cron, as JSON. Set by the system.")] = UNSET
+    service_account_name: Annotated[Opt[str], Field("Not used: imports of crons need nobody's rights.")] = UNSET
+    created_by: Annotated[Opt[str], Field("Not used: imports of crons need nobody's rights.")] = UNSET
     source: Annotated[Opt[DataVolumeSource], Field("An older way to write template.spec.source; stored as that.")] = (
         UNSET
     )

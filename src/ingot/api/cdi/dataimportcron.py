@@ -16,7 +16,7 @@ class DataImportCronSpec(CronTemplateSpec, kw_only=True):
     """Which image to follow, when to look for a new one, and what becomes of the old ones."""
 
     schedule: Annotated[
-        str, Field("When to look, in cron's five fields; empty to look only when told to by annotation.")
+        str, Field("When to look, in cron's five fields, in UTC; empty to look only when told to by annotation.")
     ]
 
 
@@ -94,8 +94,8 @@ class DataImportCron(Kind, kw_only=True):
         ),
         Rule(
             "size(self.metadata.name) <= 63",
-            "metadata.name: at most 63 characters are expected, since labels carry it",
-            ".metadata",
+            "a name of at most 63 characters is expected, since labels carry it",
+            ".metadata.name",
         ),
     )
 

@@ -4,7 +4,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from ingot.api.cdi.condition import Conditions
 from ingot.api.cdi.faults import volume_faults
-from ingot.api.cdi.sources import DataVolumeSource
+from ingot.api.cdi.sources import NO_ARCHIVE, ContentType, DataVolumeSource, Preallocation
+from ingot.api.cdi.stages import Checkpoints, FinalCheckpoint, kept_but_stages
 from ingot.api.machinery import UNSET, Column, Field, Int32, Kind, Opt, Rule, Shape, Version, kind
 from ingot.api.machinery.meta import ClaimSpec
 from ingot.api.object import Object
@@ -51,49 +52,50 @@ class SourceRef(Shape, kw_only=True):
     name: Annotated[str, Field("Its name.", min_length=1)]
 
 
-class Checkpoint(Shape):
-    """One stage of an import that follows a running machine's snapshots."""
-
-    previous: Annotated[str, Field("The snapshot that the stage before ended with; empty for the first.")]
-    current: Annotated[str, Field("The snapshot that this stage copies.")]
-
-
 def _populated(target: str) -> str:
     return f"(has(self.{target}) && (has(self.{target}.dataSource) || has(self.{target}.dataSourceRef)))"
+
+
+_POPULATED = f"({_populated('pvc')} || {_populated('storage')})"
 
 
 class DataVolumeSpec(Shape):
     """A volume and what it is to be filled with. Templates of other kinds hold it too."""
 
     RULES = (
-        Rule("has(self.pvc) != has(self.storage)", "exactly one of pvc and storage is expected"),
-        Rule("!(has(self.source) && has(self.sourceRef))", "source and sourceRef exclude each other"),
+        Rule("has(self.pvc) != has(self.storage)", "exactly one of pvc and storage is expected", ".pvc"),
+        Rule("!(has(self.source) && has(self.sourceRef))", "source and sourceRef exclude each other", ".source"),
         Rule(
-            f"has(self.source) || has(self.sourceRef) || {_populated('pvc')} || {_populated('storage')}",
+            f"has(self.source) || has(self.sourceRef) || {_POPULATED}",
             "source or sourceRef is expected, unless the claim has a dataSource or dataSourceRef",
+            ".source",
         ),
         Rule(
-            "!has(self.contentType) || self.contentType != 'archive' || !has(self.source) || "
-            "!(has(self.source.blank) || has(self.source.registry))",
-            "a blank or registry source cannot give an archive; kubevirt is expected",
-            ".contentType",
+            f"!(has(self.source) || has(self.sourceRef)) || !{_POPULATED}",
+            "a claim with a dataSource or dataSourceRef is filled from there: no source or sourceRef is expected",
+            ".source",
         ),
+        NO_ARCHIVE,
     )
 
     source: Opt[DataVolumeSource] = UNSET
     source_ref: Opt[SourceRef] = UNSET
     pvc: Annotated[Opt[ClaimSpec], Field("The PersistentVolumeClaim to make, taken as it is.")] = UNSET
     storage: Opt[StorageSpec] = UNSET
-    content_type: Annotated[
-        Opt[Literal["kubevirt", "archive"]],
-        Field("kubevirt, the default, for a disk image; archive for a tar file that is unpacked."),
-    ] = UNSET
-    preallocation: Annotated[Opt[bool], Field("Whether all blocks are allocated at once.")] = UNSET
+    content_type: Opt[ContentType] = UNSET
+    preallocation: Opt[Preallocation] = UNSET
     priority_class_name: Annotated[Opt[str], Field("The priority of the pods that do the work.")] = UNSET
-    checkpoints: Annotated[Opt[list[Checkpoint]], Field("The stages of a multi-stage import.", list_type="atomic")] = (
-        UNSET
-    )
-    final_checkpoint: Annotated[Opt[bool], Field("Whether the last checkpoint ends the import.")] = UNSET
+    checkpoints: Opt[Checkpoints] = UNSET
+    final_checkpoint: Opt[FinalCheckpoint] = UNSET
+
+
+class Transfer(Shape, kw_only=True):
+    """How many bytes have moved, and how fast. What is not known yet is absent."""
+
+    done: Annotated[int, Field("The bytes that are there.", minimum=0)]
+    total: Annotated[Opt[int], Field("The bytes that there will be.", minimum=0)] = UNSET
+    bytes_per_second: Annotated[Opt[int], Field("How fast they come.", minimum=0)] = UNSET
+    seconds_left: Annotated[Opt[int], Field("How long it will take at that speed.", minimum=0)] = UNSET
 
 
 class DataVolumeStatus(Shape):
@@ -104,22 +106,10 @@ class DataVolumeStatus(Shape):
     restart_count: Annotated[Opt[Int32], Field("How often the work had to start again.")] = UNSET
     claim_name: Annotated[Opt[str], Field("The PersistentVolumeClaim that holds the content.")] = UNSET
     conditions: Opt[Conditions] = UNSET
+    transfer: Annotated[Opt[Transfer], Field("The work that is under way, in bytes; absent when none is.")] = UNSET
 
 
-def _kept(*fields: str) -> str:
-    """A CEL expression: none of these fields of the spec differs from before."""
-    return " && ".join(
-        f"has(self.spec.{field}) == has(oldSelf.spec.{field}) && "
-        f"(!has(self.spec.{field}) || self.spec.{field} == oldSelf.spec.{field})"
-        for field in fields
-    )
-
-
-_STAGED = (
-    "has(self.spec.checkpoints) && size(self.spec.checkpoints) > 0 && has(self.spec.source) && "
-    "(has(self.spec.source.vddk) || has(self.spec.source.imageio))"
-)
-_OTHERS = _kept("source", "pvc", "storage", "contentType", "preallocation", "priorityClassName")
+_REASON = '.status.conditions[?(@.type=="Running")].message'
 
 
 def _validate(new: Object, _old: Object | None) -> list[Cause]:
@@ -137,6 +127,11 @@ def _validate(new: Object, _old: Object | None) -> list[Cause]:
         Column("Progress", ".status.progress", doc="How much has been copied; N/A while unknown."),
         Column("Restarts", ".status.restartCount", "integer", "How often the work had to start again."),
         Column("Age", ".metadata.creationTimestamp", "date"),
+        Column("Done", ".status.transfer.done", "integer", "The bytes that are there.", priority=1),
+        Column("Total", ".status.transfer.total", "integer", "The bytes that there will be.", priority=1),
+        Column("Rate", ".status.transfer.bytesPerSecond", "integer", "Bytes per second.", priority=1),
+        Column("Left", ".status.transfer.secondsLeft", "integer", "Seconds that it will take.", priority=1),
+        Column("Reason", _REASON, doc="Why the work runs, waits or has ended.", priority=1),
     ),
     validate=_validate,
 )
@@ -145,7 +140,7 @@ class DataVolume(Kind, kw_only=True):
 
     RULES = (
         Rule(
-            f"self.spec == oldSelf.spec || ({_STAGED} && {_OTHERS})",
+            kept_but_stages("source", "pvc", "storage", "contentType", "preallocation", "priorityClassName"),
             "Cannot update DataVolume Spec: only the checkpoints of a multi-stage import may change",
             ".spec",
         ),

@@ -105,6 +105,8 @@ class Schedule:
         """Reads five fields or one of the macros (`@daily`, …); raises ScheduleError."""
         expression = MACROS.get(text.strip().lower(), text)
         parts = expression.split()
+        if text.strip().startswith(("TZ=", "CRON_TZ=")):
+            raise ScheduleError(text, "a time zone cannot be chosen: leave it out, and say times in UTC")
         if text.strip().startswith("@") and len(parts) == 1:
             raise ScheduleError(text, f"no such macro; known are {', '.join(MACROS)}")
         if len(parts) != len(_FIELDS):

@@ -11,7 +11,17 @@ CertConfigMap = Annotated[
     str, Field("The ConfigMap, in the same namespace, that holds the certificate authorities to trust.")
 ]
 Insecure = Annotated[bool, Field("Whether to go on when the server's certificate cannot be verified.")]
-
+ContentType = Annotated[
+    Literal["kubevirt", "archive"],
+    Field("kubevirt, the default, for a disk image; archive for a tar file that is unpacked."),
+]
+NO_ARCHIVE = Rule(
+    "!has(self.contentType) || self.contentType != 'archive' || !has(self.source) || "
+    "!(has(self.source.blank) || has(self.source.registry) || has(self.source.nbd))",
+    "a blank, registry or nbd source cannot give an archive; kubevirt is expected",
+    ".contentType",
+)
+Preallocation = Annotated[bool, Field("Whether all blocks are allocated at once.")]
 
 CHECKSUM_PATTERN = "^(md5:[0-9a-fA-F]{32}|sha1:[0-9a-fA-F]{40}|sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})$"
 
@@ -79,7 +89,7 @@ class RegistrySource(Shape, kw_only=True):
     )
 
     url: Annotated[Opt[str], Field("The image, as docker://registry/name:tag or oci-archive:///path.")] = UNSET
-    image_stream: Annotated[Opt[str], Field("The OpenShift ImageStream, in the same namespace.")] = UNSET
+    image_stream: Annotated[Opt[str], Field("The OpenShift ImageStream, in the same namespace.", min_length=1)] = UNSET
     pull_method: Annotated[
         Opt[Literal["pod", "node"]],
         Field("pod fetches from the registry; node lets the node's container runtime fetch the image."),
@@ -116,7 +126,8 @@ class ImageIoSource(Shape, kw_only=True):
 
     RULES = (
         Rule(
-            "has(self.certConfigMap) || (has(self.insecureSkipVerify) && self.insecureSkipVerify)",
+            "(has(self.certConfigMap) && size(self.certConfigMap) > 0) || "
+            "(has(self.insecureSkipVerify) && self.insecureSkipVerify)",
             "certConfigMap is expected, or insecureSkipVerify: true",
         ),
     )
@@ -142,39 +153,37 @@ class VddkSource(Shape, kw_only=True):
     extra_args: Annotated[Opt[str], Field("A ConfigMap with further arguments to the library.")] = UNSET
 
 
-KINDS_OF_SOURCE = (
-    "http",
-    "registry",
-    "upload",
-    "pvc",
-    "snapshot",
-    "blank",
-    "nbd",
-    "s3",
-    "gcs",
-    "imageio",
-    "vddk",
-)
-
-
-class DataVolumeSource(Shape):
-    """Where a volume's content comes from."""
-
-    RULES = (
-        Rule(
-            f"[{', '.join(f'has(self.{name})' for name in KINDS_OF_SOURCE)}].exists_one(said, said)",
-            f"exactly one source is expected: one of {', '.join(KINDS_OF_SOURCE)}",
-        ),
+def _one_of(kinds: tuple[str, ...]) -> Rule:
+    return Rule(
+        f"[{', '.join(f'has(self.{name})' for name in kinds)}].exists_one(said, said)",
+        f"exactly one source is expected: one of {', '.join(kinds)}",
     )
+
+
+IMPORTED = ("http", "registry", "blank", "nbd", "s3", "gcs", "imageio", "vddk")
+KINDS_OF_SOURCE = (*IMPORTED, "upload", "pvc", "snapshot")
+
+
+class ImportSource(Shape):
+    """Where content is fetched from; blank is the source of nothing."""
+
+    RULES = (_one_of(IMPORTED),)
 
     http: Opt[HttpSource] = UNSET
     registry: Opt[RegistrySource] = UNSET
-    upload: Opt[UploadSource] = UNSET
-    pvc: Opt[ClaimSource] = UNSET
-    snapshot: Opt[SnapshotSource] = UNSET
     blank: Opt[BlankSource] = UNSET
     nbd: Opt[NbdSource] = UNSET
     s3: Opt[S3Source] = UNSET
     gcs: Opt[GcsSource] = UNSET
     imageio: Opt[ImageIoSource] = UNSET
     vddk: Opt[VddkSource] = UNSET
+
+
+class DataVolumeSource(ImportSource):
+    """Where a volume's content comes from."""
+
+    RULES = (_one_of(KINDS_OF_SOURCE),)
+
+    upload: Opt[UploadSource] = UNSET
+    pvc: Opt[ClaimSource] = UNSET
+    snapshot: Opt[SnapshotSource] = UNSET

@@ -83,7 +83,7 @@ class VolumeSnapshotStatus(Shape):
 
     name: Annotated[str, Field("The volume.")]
     enabled: Annotated[bool, Field("Whether it can.")] = False
-    reason: Annotated[Opt[str], Field("Why not.")] = UNSET
+    reason: Annotated[Opt[str], Field("Why not, or why as a full copy.")] = UNSET
 
 
 class StateChangeRequest(Shape):

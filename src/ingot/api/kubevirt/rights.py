@@ -5,12 +5,11 @@ which there are no objects, in the object's namespace.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ingot.api.demand import Demand
 from ingot.api.kubevirt.names import is_own_image
 from ingot.api.kubevirt.parts import as_object, objects
 from ingot.api.object import Object
-from ingot.api.status import ApiError, forbidden
 
 GROUP, VERB = "ingot.io", "use"
 HOST_DISKS, HOST_PROCESSES = "hostdisks", "hostprocesses"
@@ -35,36 +34,14 @@ _HARMLESS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Fields for which the user needs `use` on `resource`, and what would do without them."""
-
-    resource: str
-    fields: tuple[str, ...]
-    instead: str
-
-    def attributes(self, namespace: str) -> Object:
-        """What to ask, as a SubjectAccessReview has it."""
-        return {"group": GROUP, "resource": self.resource, "verb": VERB, "namespace": namespace}
-
-    def refusal(self, group: str, plural: str, name: str, who: str, namespace: str) -> ApiError:
-        """The 403 for a user without the right; `who` is their name."""
-        right = f'"{VERB}" on resource "{self.resource}" in API group "{GROUP}" in the namespace "{namespace}"'
-        why = (
-            f'{", ".join(self.fields)} reaches into the node: User "{who}" needs the verb {right}, which an '
-            f"administrator of the cluster can grant by a Role; {self.instead} needs no such right"
-        )
-        return forbidden(group, plural, name, why)
-
-
-def of_machine(new: Object, old: Object | None) -> Demand | None:
+def of_machine(new: Object, old: Object | None, namespace: str) -> Demand | None:
     """What the files of the node in a machine's volumes demand, beyond what `old` has just so.
 
     Both are in the stored version. How a file is used counts, too: what was given to be read is not to be written.
     """
     known = [use for _, use in _host_disks(old)] if old is not None else []
     fields = tuple(field for field, use in _host_disks(new) if use not in known)
-    return Demand(HOST_DISKS, fields, "a persistentVolumeClaim") if fields else None
+    return _demand(HOST_DISKS, fields, "a persistentVolumeClaim", namespace) if fields else None
 
 
 def _host_disks(obj: Object) -> Iterator[tuple[str, tuple[Object, list[Object]]]]:
@@ -78,11 +55,17 @@ def _host_disks(obj: Object) -> Iterator[tuple[str, tuple[Object, list[Object]]]
             yield field, (volume, [disk for disk in disks if disk.get("name") == volume.get("name")])
 
 
-def of_pod(new: Object, old: Object | None) -> Demand | None:
+def of_pod(new: Object, old: Object | None, namespace: str) -> Demand | None:
     """What the parts of a pod demand that are processes of the machine itself, or come close; on one machine only."""
     known = frozenset(_host_parts(old)) if old is not None else frozenset()
     fields = tuple(field for field in _host_parts(new) if field not in known)
-    return Demand(HOST_PROCESSES, fields, "a container of another image with claims as volumes") if fields else None
+    instead = "a container of another image with claims as volumes"
+    return _demand(HOST_PROCESSES, fields, instead, namespace) if fields else None
+
+
+def _demand(resource: str, fields: tuple[str, ...], instead: str, namespace: str) -> Demand:
+    what = f"{', '.join(fields)} reaches into the node"
+    return Demand(what=what, instead=instead, verb=VERB, group=GROUP, resource=resource, namespace=namespace)
 
 
 def _host_parts(pod: Object) -> Iterator[str]:

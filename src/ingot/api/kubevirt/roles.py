@@ -1,29 +1,29 @@
-"""Who may do what with machines: roles that the cluster's own admin, edit and view gather."""
+"""Who may do what with machines and their snapshots: roles that the cluster's own admin, edit and view gather."""
 
 from collections.abc import Sequence
 
 from ingot.api.kubevirt import rights, subresources
 from ingot.api.object import Object
+from ingot.api.resources import MACHINE_RESTORES, MACHINE_SNAPSHOT_CONTENTS, MACHINE_SNAPSHOTS
+from ingot.api.role import ADMIN, EDIT, READ, bound_to, cluster_role, rule
 
-_RBAC = "rbac.authorization.k8s.io"
-_READ = ("get", "list", "watch")
-_EDIT = ("get", "delete", "create", "update", "patch", "list", "watch")
-_ADMIN = (*_EDIT, "deletecollection")
+_OWNER = "kubevirt.io"
 
 
 def cluster_roles() -> list[Object]:
     """Those who edit may start machines and sit at their consoles; those who view may only look at the objects.
 
-    Nobody gathers the roles that reach into the node: an administrator binds them to whom they trust with it.
+    Nobody gathers the roles that reach into the node: an administrator binds them to whom they trust with it. Nor
+    does anybody write what snapshots hold: a restore makes a machine of it in Ingot's own name.
     """
     acts = [_acts("get"), _acts("update")]
     return [
-        _role("admin", [*acts, _kinds(_ADMIN)], gathered=True),
-        _role("edit", [*acts, _kinds(_EDIT)], gathered=True),
-        _role("view", [_kinds(_READ)], gathered=True),
-        _role("default", [_rule(subresources.GROUP, ["version"], ("get", "list"))], gathered=False),
+        cluster_role(_OWNER, "admin", [*acts, *_kinds(ADMIN, ("delete", "deletecollection"))], gathered=True),
+        cluster_role(_OWNER, "edit", [*acts, *_kinds(EDIT, ("delete",))], gathered=True),
+        cluster_role(_OWNER, "view", _kinds(READ, ()), gathered=True),
+        cluster_role(_OWNER, "default", [rule(subresources.GROUP, ["version"], ("get", "list"))]),
         *(
-            _role(resource, [_rule(rights.GROUP, [resource], (rights.VERB,))], gathered=False)
+            cluster_role(_OWNER, resource, [rule(rights.GROUP, [resource], (rights.VERB,))])
             for resource in (rights.HOST_DISKS, rights.HOST_PROCESSES)
         ),
     ]
@@ -31,16 +31,7 @@ def cluster_roles() -> list[Object]:
 
 def cluster_role_bindings() -> list[Object]:
     """Everybody may ask for the version, as clients do before all else."""
-    return [
-        {
-            **_head("ClusterRoleBinding", "default", {}),
-            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "kubevirt.io:default"},
-            "subjects": [
-                {"apiGroup": _RBAC, "kind": "Group", "name": f"system:{word}"}
-                for word in ("authenticated", "unauthenticated")
-            ],
-        }
-    ]
+    return [bound_to(_OWNER, "default", "system:authenticated", "system:unauthenticated")]
 
 
 def _acts(verb: str) -> Object:
@@ -50,26 +41,12 @@ def _acts(verb: str) -> Object:
         for act, its_verb in acts.items()
         if its_verb == verb
     ]
-    return _rule(subresources.GROUP, named, (verb,))
+    return rule(subresources.GROUP, named, (verb,))
 
 
-def _kinds(verbs: Sequence[str]) -> Object:
-    return _rule("kubevirt.io", list(rights.MACHINES), verbs)
-
-
-def _rule(group: str, resources: list[str], verbs: Sequence[str]) -> Object:
-    return {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
-
-
-def _role(name: str, rules: list[Object], *, gathered: bool) -> Object:
-    labels = {f"{_RBAC}/aggregate-to-{name}": "true"} if gathered else {}
-    return {**_head("ClusterRole", name, labels), "rules": rules}
-
-
-def _head(kind: str, name: str, labels: dict[str, str]) -> Object:
-    metadata = {
-        "name": f"kubevirt.io:{name}",
-        "labels": {"kubevirt.io": "", **labels},
-        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
-    }
-    return {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata}
+def _kinds(verbs: Sequence[str], of_contents: Sequence[str]) -> list[Object]:
+    return [
+        rule("kubevirt.io", rights.MACHINES, verbs),
+        rule(MACHINE_SNAPSHOTS.group, [MACHINE_SNAPSHOTS.plural, MACHINE_RESTORES.plural], verbs),
+        rule(MACHINE_SNAPSHOT_CONTENTS.group, [MACHINE_SNAPSHOT_CONTENTS.plural], (*READ, *of_contents)),
+    ]

@@ -10,6 +10,7 @@ from ingot.api.object import Object
 
 _API_VERSION_DOC = "The API's group and version that this object is written in."
 _KIND_DOC = "The kind of this object."
+_NAME = ".metadata.name"
 
 
 def crd_of(info: KindInfo) -> Object:
@@ -50,7 +51,7 @@ def version_schema(info: KindInfo, version: Version) -> Object:
     common: Object = {
         "apiVersion": {"type": "string", "description": _API_VERSION_DOC},
         "kind": {"type": "string", "description": _KIND_DOC},
-        "metadata": {"type": "object"},
+        "metadata": _metadata(info),
     }
     schema["properties"] = {**common, **schema["properties"], **common}
     # Kubernetes checks these three itself, and a schema for the root must not be stricter.
@@ -60,6 +61,12 @@ def version_schema(info: KindInfo, version: Version) -> Object:
     for path in sorted(version.overrides, key=len):
         _override(schema, path, version.overrides[path])
     return schema
+
+
+def _metadata(info: KindInfo) -> Object:
+    """Kubernetes has the schema itself; a rule may point to the name only if that stands here."""
+    named = any(rule.field_path == _NAME for rule in info.shape.RULES)
+    return {"type": "object", **({"properties": {"name": {"type": "string"}}} if named else {})}
 
 
 def _override(schema: Object, path: str, hint: Any) -> None:

@@ -1,4 +1,5 @@
-"""`python -m ingot.api.machinery.generate [ROOT]` writes the CRDs and webhooks of deploy/, and docs/reference.md."""
+"""`python -m ingot.api.machinery.generate [ROOT]` writes the CRDs, webhooks and users' roles of deploy/, and
+docs/reference.md."""
 
 import sys
 from functools import cache
@@ -7,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ingot.api import registry
+from ingot.api import registry, user_roles
 from ingot.api.machinery import webhooks
 from ingot.api.machinery.crd import crd_of
 from ingot.api.machinery.reference import page
@@ -28,6 +29,7 @@ def files() -> dict[str, str]:
     """Path below the repository's root → content, of every generated file."""
     made = {f"deploy/crds/{info.crd_name}.yaml": render(crd_of(info)) for info in registry.kinds()}
     made["deploy/webhooks.yaml"] = render(*webhooks.configurations(registry.kinds()))
+    made["deploy/roles.yaml"] = render(*user_roles.cluster_roles(), *user_roles.cluster_role_bindings())
     made["docs/reference.md"] = page(registry.kinds())
     return made
 

@@ -142,8 +142,11 @@ def kind(
     selectable: tuple[str, ...] = (),
     mutate: Mutator = not_mutated,
     validate: Validator = not_faulted,
+    among: dict[tuple[str, str], KindInfo] = KINDS,
 ) -> Callable[[K], K]:
     """Registers the decorated Kind. `name` is the kind on the wire, the class's own name unless told.
+
+    `among` are Ingot's own kinds, unless told: others' are not installed on a cluster, which has them already.
 
     `mutate` and `validate` see plain dictionaries in the stored version's shape. They are asked about a write to
     the status subresource only with `admit_status`.
@@ -169,9 +172,9 @@ def kind(
             mutate=mutate,
             validate=validate,
         )
-        if (group, known) in KINDS and KINDS[group, known].shape.__qualname__ != shape.__qualname__:
+        if (group, known) in among and among[group, known].shape.__qualname__ != shape.__qualname__:
             raise TypeError(f"{known} of {group} is declared twice")
-        KINDS[group, known] = info
+        among[group, known] = info
         shape.INFO = info
         return shape
 

@@ -77,6 +77,14 @@ class TypedReference(Shape, kw_only=True):
     namespace: Annotated[Opt[str], Field("Its namespace, where it may be another one.")] = UNSET
 
 
+class TypedLocalReference(Shape, kw_only=True):
+    """An object in the same namespace, by its kind and name."""
+
+    api_group: Annotated[Opt[str], Field("The group of its API; absent for core.")] = UNSET
+    kind: Annotated[str, Field("Its kind.")]
+    name: Annotated[str, Field("Its name.", min_length=1)]
+
+
 class LabelRequirement(Shape):
     """One requirement of a label selector."""
 

@@ -18,7 +18,7 @@ MAX_TEMPLATES = 256
 
 
 class CronTemplate(Shape, kw_only=True):
-    """A DataImportCron that is to exist. Its namespace is that of the common templates if it names none."""
+    """A DataImportCron that is to exist. Its namespace is golden-images if it names none."""
 
     RULES = (Rule("has(self.metadata.name)", "a name is expected", ".metadata", "FieldValueRequired"),)
 

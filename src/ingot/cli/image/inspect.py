@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ingot.cli.image.registry_options import Access, platform_option, registry_options
-from ingot.cli.output import output_option, show
+from ingot.cli.output import output_option, printable, show
 
 if TYPE_CHECKING:
     from ingot.images.inspection import DiskFigures, Here, Inspection
@@ -103,7 +103,7 @@ def _lines(found: "Inspection") -> list[str]:
     rows += [("Label", f"{key}={value}") for key, value in found.labels.items()]
     rows += [("Layer", f"{each.digest}, {in_bytes(each.size)}, {each.media_type}") for each in found.layers]
     rows += _disk_rows(found.disk)
-    return [f"{name + ':':11}{text}" for name, text in rows]
+    return [f"{name + ':':11}{printable(text)}" for name, text in rows]
 
 
 def _disk_rows(disk: "DiskFigures") -> list[tuple[str, str]]:
@@ -120,5 +120,5 @@ def _disk_rows(disk: "DiskFigures") -> list[tuple[str, str]]:
     chunks = disk.chunks
     same = f", {chunks.count - chunks.distinct} of them repeated" if chunks.count > chunks.distinct else ""
     rows.append(("Chunks", f"{chunks.count}{same}; {in_bytes(chunks.compressed)} to move"))
-    rows.append(("Here", f"{chunks.here} chunks, {in_bytes(chunks.here_bytes)}"))
+    rows.append(("Here", f"{chunks.here} chunk{'' if chunks.here == 1 else 's'}, {in_bytes(chunks.here_bytes)}"))
     return rows

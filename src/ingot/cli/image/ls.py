@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ingot.cli.image.registry_options import Access, registry_options
-from ingot.cli.output import output_option, show
+from ingot.cli.output import output_option, printable, show
 
 if TYPE_CHECKING:
     from ingot.images.reference import Reference
@@ -78,7 +78,7 @@ def _row(registry: "Registry", reference: "Reference") -> dict[str, Any]:
     if isinstance(document.parsed, Manifest):
         return row | {"size": _size(document.parsed), "platforms": _platforms(registry, reference, document.parsed)}
     images = [each for each in document.parsed.manifests if not str(each.platform).startswith("unknown")]
-    platforms = [_shown(str(each.platform)) for each in images if each.platform]
+    platforms = [printable(str(each.platform)) for each in images if each.platform]
     return row | {"size": _largest(registry, reference, images), "platforms": platforms}
 
 
@@ -97,7 +97,7 @@ def _platforms(registry: "Registry", reference: "Reference", manifest: "Manifest
     except ImageFault:
         return []
     platform = Platform(os=config.os, architecture=config.architecture, variant=config.variant)
-    return [_shown(str(platform))] if config.os and config.architecture else []
+    return [printable(str(platform))] if config.os and config.architecture else []
 
 
 def _largest(registry: "Registry", reference: "Reference", images: "list[Descriptor]") -> int | None:
@@ -115,11 +115,6 @@ def _largest(registry: "Registry", reference: "Reference", images: "list[Descrip
         if isinstance(manifest, Manifest):
             sizes.append(_size(manifest))
     return max(sizes, default=None)
-
-
-def _shown(text: str) -> str:
-    """What a stranger has written, without what a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

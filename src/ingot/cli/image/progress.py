@@ -49,7 +49,7 @@ class Progress:
         share = f"{in_bytes(done)} of {in_bytes(total)} ({100 * done // total}%)" if total else in_bytes(done)
         text = f"{self._what}: {share}, {in_bytes(speed)}/s"
         if total and speed > 0:
-            text += f", {_time((total - done) / speed)} left"
+            text += f", {in_time((total - done) / speed)} left"
         return text
 
     def clear(self) -> None:
@@ -59,7 +59,8 @@ class Progress:
             sys.stderr.flush()
 
 
-def _time(seconds: float) -> str:
+def in_time(seconds: float) -> str:
+    """A length of time for people, as 3m07s."""
     minutes, rest = divmod(int(seconds + 0.5), 60)
     return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
 

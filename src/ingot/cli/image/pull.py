@@ -11,6 +11,7 @@ from ingot.cli.output import output_option, show
 
 if TYPE_CHECKING:
     from ingot.images.pipeline.options import Imported
+    from ingot.images.pipeline.work import Interrupted
     from ingot.images.registry.manifest import Platform
 
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("target", type=click.Path(path_type=Path), metavar="FILE|DEVICE")
 @click.option("--format", "kind", type=click.Choice(("raw", "qcow2")), default="raw", show_default=True)
 @click.option("--size", type=Size(), default=0, metavar="SIZE", help="Grow the disk to this size.")
-@click.option("--checksum", default="", metavar="DIGEST", help="What SOURCE must have: sha256:HEX or sha512:HEX.")
+@click.option("--checksum", default="", metavar="DIGEST", help="What SOURCE must have: sha256:HEX, sha512:HEX, …")
 @click.option("--limit", type=Size(), default=0, metavar="SIZE", help="Refuse a disk that is larger.")
 @click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Read at most so many bytes per second.")
 @click.option(
@@ -48,13 +49,16 @@ def pull(
     """Make the disk of an image a sparse FILE, or write it to a block DEVICE.
 
     SOURCE is a reference in a registry, http(s)://…, nbd://…, nbd+unix://…, a file, or - for standard input. It may be
-    compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd.
+    compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd. What NBD
+    exports is taken as a disk as it is, and never decompressed or decoded.
 
     SIZE is in bytes, or with K, M, G, T for powers of 1000 or Ki, Mi, Gi, Ti for those of 1024, as in Kubernetes.
 
     FILE appears whole or not at all. The same command goes on where an interrupted one was, unless SOURCE is NBD,
     standard input, or behind a web server that gives neither ETag nor date: nobody can tell these from other ones.
-    Within a frame of zstd, xz or lz4 nobody can go on either, and many files are one frame: they begin anew.
+    Within a frame of zstd, xz or lz4 nobody can go on either, and many files are one frame: they begin anew. So do
+    vmdk, vdi, vhdx and vhd that are not plain local files, and, from the web or out of an archive, all with a
+    --checksum other than sha256.
     """
     from ingot.cli.image.progress import progress
     from ingot.images.cache import default_directory
@@ -62,6 +66,7 @@ def pull(
     from ingot.images.pipeline.importer import import_image
     from ingot.images.pipeline.options import ImportOptions
     from ingot.images.pipeline.source import Source
+    from ingot.images.pipeline.work import Interrupted
 
     try:
         options = ImportOptions(
@@ -80,6 +85,8 @@ def pull(
             imported = import_image(Source.parse(source), target, options, tell)
     except ImageFault as fault:
         raise click.ClickException(str(fault)) from fault
+    except Interrupted as end:
+        raise click.ClickException(_interrupted(end)) from end
     if output == "json":
         show(_document(imported, target), output)
     else:
@@ -94,6 +101,12 @@ def _state() -> Path:
     return (Path(given) if given else Path.home() / ".local/state") / "ingot/imports"
 
 
+def _interrupted(end: "Interrupted") -> str:
+    from ingot.cli.image.progress import in_bytes
+
+    return f"interrupted; the same command {f'goes on from {in_bytes(end.moved)}' if end.moved else 'begins anew'}"
+
+
 def summary(imported: "Imported", target: Path) -> str:
     """One line for people."""
     from ingot.cli.image.progress import in_bytes
@@ -106,7 +119,7 @@ def summary(imported: "Imported", target: Path) -> str:
     if imported.resumed_from:
         parts.append(f"gone on from {in_bytes(imported.resumed_from)}")
     if imported.anew:
-        parts.append("begun anew, as what an interrupted import had left could not be used")
+        parts.append("begun anew, as an interrupted import had left nothing to go on from")
     if imported.spooled:
         parts.append(f"{in_bytes(imported.spooled)} spooled beside it on the way")
     return f"{target}: a disk of {in_bytes(imported.size)}; {', '.join(parts)}"

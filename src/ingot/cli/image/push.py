@@ -71,19 +71,22 @@ def push(
     from ingot.cli.image.progress import progress
     from ingot.images.cache import default_directory
     from ingot.images.disk import open_disk
-    from ingot.images.push import PushOptions, lay_out, push_file
+    from ingot.images.push import PushOptions, check_push, lay_out, push_file
     from ingot.images.reference import Reference
 
     with access.client() as registry:
         others = [Reference.repository_of(name) for name in mount_from]
         options = PushOptions(platform, index, _parse(labels), level, others, cache or default_directory())
         target = Reference.parse(reference)
+        check_push(target, options)
         content = open_disk(disk)
         try:
             with progress(f"{disk.name}, looking for zeros") as tell:
                 image = lay_out(content, str(disk), tell)
             with progress(disk.name) as tell, _terminable(tell) as tell_or_end:
                 pushed = push_file(registry, image, target, options, tell_or_end)
+        except KeyboardInterrupt:
+            raise click.ClickException("interrupted; the same command begins anew") from None
         finally:
             content.close()
     if output == "json":

@@ -15,17 +15,25 @@ def rm(references: tuple[str, ...], all_tags: bool, access: Access, output: str)
     """Remove images from their registries.
 
     REF with a tag removes the tag; with a digest, the image itself. The registry frees the space when it collects its
-    garbage.
+    garbage. One that cannot be removed keeps no other from it.
     """
+    from ingot.images.fault import ImageFault
     from ingot.images.reference import Reference
     from ingot.images.registry.removal import remove
 
     removed = []
     with access.client() as registry:
-        for reference in [Reference.parse(text) for text in dict.fromkeys(references)]:
-            digest = remove(registry, reference, all_tags)
+        wanted = [Reference.parse(text) for text in dict.fromkeys(references)]
+        for reference in wanted:
+            try:
+                digest = remove(registry, reference, all_tags)
+            except ImageFault as fault:
+                click.echo(f"Error: {fault}", err=True)
+                continue
             removed.append({"reference": str(reference), "digest": str(digest)})
             if output == "text":
                 click.echo(f"{reference} removed")
     if output != "text":
         show(removed, output)
+    if len(removed) < len(wanted):
+        raise click.exceptions.Exit(1)

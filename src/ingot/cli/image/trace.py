@@ -34,7 +34,7 @@ _LEAST_CHUNKS = 64
     metavar="DIR",
     help="Where fetched chunks are kept; without it, $INGOT_CACHE or ~/.cache/ingot.",
 )
-@click.option("--cache-size", type=Size(), default="10G", show_default=True, help="How many of their bytes at most.")
+@click.option("--cache-size", type=Size(), default="10Gi", show_default=True, help="How many of their bytes at most.")
 @platform_option
 @registry_options
 @output_option("text", "json")
@@ -80,6 +80,7 @@ def trace(
 def _record(
     registry: "Registry", reference: "Reference", platform: "Platform | None", cache: "Cache", boot: "Boot"
 ) -> "Trace":
+    from ingot.images.container_disk import open_container_disk
     from ingot.images.fault import ImageFault
     from ingot.images.lazy.open import LazyOptions, open_lazy
     from ingot.images.lazy.trace import Trace, attach
@@ -87,11 +88,13 @@ def _record(
 
     # A mirror may be behind: the trace is for what the registry itself has.
     pinned = reference.at(registry.origin.digest(reference))
+    pieces = open_container_disk(registry, registry.resolve(pinned, platform)).pieces
+    if pieces is None:
+        # To open it lazily would read all of it first.
+        message = "its layer has no chunks that could be fetched ahead: push it with `ingot image push`"
+        raise ImageFault(str(reference), "NoChunks", message)
     disk = open_lazy(registry, pinned, cache, LazyOptions(follow=False), platform=platform)
     try:
-        if disk.disk.pieces is None:
-            message = "its layer has no chunks that could be fetched ahead: push it with `ingot image push`"
-            raise ImageFault(str(reference), "NoChunks", message)
         end = watch(disk, boot)
         if boot.marker and end != "marker":
             message = f"the guest did not print {boot.marker!r} in {boot.seconds:g} s; nothing is attached"
@@ -100,7 +103,7 @@ def _record(
         # A command that has ended well knows what it did; a guest that was ended, or has ended by itself, may not have
         # found anything to start.
         if end == "time" or (end == "ended" and not boot.command):
-            _check(str(reference), recorded, len(disk.disk.pieces))
+            _check(str(reference), recorded, len(pieces))
         attach(registry, disk.disk.image, recorded)
         return recorded
     finally:

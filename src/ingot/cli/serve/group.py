@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ingot.cli.image.registry_options import Access, registry_options
+from ingot.cli.image.registry_options import Access, platform_option, registry_options
 from ingot.cli.image.size import Size
 from ingot.cli.main import LazyGroup
 from ingot.cli.serve.named import address, file_mode, parse_named
 
 if TYPE_CHECKING:
+    from ingot.images.registry.manifest import Platform
     from ingot.serve.entry import Entry
     from ingot.serve.listening import Listener
 
@@ -49,9 +50,14 @@ _OPTIONS = [
     click.option("--connections", type=click.IntRange(1), default=1024, show_default=True, help="How many at most."),
     click.option("--metrics", callback=address, metavar="[ADDRESS]:PORT", help="Serve /metrics for Prometheus."),
     click.option("--control", type=click.Path(path_type=Path), help="Socket for `ingot serve add`, `rm` and `ls`."),
-    click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where fetched bytes are kept."),
     click.option(
-        "--cache-size", type=Size(), default="10G", show_default=True, help="How many, of registries and of URLs each."
+        "--cache",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where fetched bytes are kept; without it, $INGOT_CACHE or ~/.cache/ingot.",
+    ),
+    click.option(
+        "--cache-size", type=Size(), default="10Gi", show_default=True, help="How many, of registries and of URLs each."
     ),
     click.option("--hydrate", is_flag=True, help="Fetch images from registries whole, in the background."),
     click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Bytes a second for --hydrate at most."),
@@ -67,6 +73,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=LazyGroup, places=COMMANDS, invoke_without_command=True, epilog=_EXAMPLES)
 @_options
+@platform_option
 @registry_options
 @click.pass_context
 def serve(context: click.Context, /, **options: Any) -> None:
@@ -103,6 +110,7 @@ def run(
     hydrate: bool,
     rate: int,
     grace: float,
+    platform: "Platform | None",
     access: Access,
 ) -> None:
     """Serves until it is ended."""
@@ -116,7 +124,9 @@ def run(
 
     if client_ca is not None and tls is None:
         raise click.UsageError("--client-ca needs --tls")
-    entries = _entries(exports, directory, writable, plain)
+    if rate and not hydrate:
+        raise click.UsageError("--rate needs --hydrate")
+    entries = _entries(exports, directory, writable, plain, str(platform or ""))
     if not entries and control is None:
         raise click.UsageError("there is nothing to serve: name it with --export or --directory, or give --control")
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
@@ -140,14 +150,22 @@ def run(
 
 
 def _entries(
-    exports: dict[str, str], directory: Path | None, writable: tuple[str, ...], plain: tuple[str, ...]
+    exports: dict[str, str], directory: Path | None, writable: tuple[str, ...], plain: tuple[str, ...], platform: str
 ) -> "list[Entry]":
+    """`platform` is for those that come from registries."""
+    from ingot.images.pipeline.source import Kind, Source
     from ingot.serve.entry import Entry
 
     for name in (*writable, *plain):
         if name not in exports:
             raise click.UsageError(f"{name!r} is named with --writable or --plain, and there is no --export {name}=…")
-    found = [Entry(name, source, name in writable, name in plain) for name, source in exports.items()]
+    platforms = {name: platform for name, text in exports.items() if Source.parse(text).kind is Kind.REGISTRY}
+    if platform and not platforms:
+        raise click.UsageError("--platform is for exports of images in registries, and there is none")
+    found = [
+        Entry(name, source, name in writable, name in plain, platforms.get(name, ""))
+        for name, source in exports.items()
+    ]
     return [*found, Entry("", str(directory.absolute()))] if directory else found
 
 
@@ -166,12 +184,7 @@ def _listeners(
         except OSError as error:
             why = f"it cannot be listened on: {error.strerror}; choose another with --listen, port 0 for any free one"
             raise ImageFault(f"{host}:{port}", "Taken", why) from error
-    for path in paths:
-        try:
-            found.append(unix(path.absolute(), mode))
-        except OSError as error:
-            raise ImageFault(str(path), "BadSocket", f"it cannot be listened on: {error.strerror}") from error
-    return found
+    return [*found, *(unix(path.absolute(), mode) for path in paths)]
 
 
 def _teller(listeners: "list[Listener]", encrypted: bool) -> Callable[[int | None], None]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingot.api.object import Object
 from ingot.cli.vm.image import Image
@@ -24,20 +24,27 @@ class Blueprint:
 
     def manifest(self) -> Object:
         """The VirtualMachine, which runs from the moment that it is there."""
-        disks, volumes = [], []
+        disks, volumes, templates = [], [], []
         for order, image in enumerate(self.images, 1):
             name = ROOT if order == 1 else f"disk{order}"
+            if image.golden:
+                own = f"{self.name}-{name}"
+                templates.append(image.golden.template(own))
+                image = replace(image, source={"dataVolume": {"name": own}})
             disks.append(image.disk(name, order))
             volumes.append(image.volume(name))
         if self.user_data:
             disks.append({"name": SEED, "disk": {"bus": "virtio"}})
             volumes.append({"name": SEED, "cloudInitNoCloud": {"userData": self.user_data}})
         domain = {"cpu": {"cores": self.cpus}, "memory": {"guest": self.memory}, "devices": {"disks": disks}}
+        spec: Object = {"runStrategy": "Always", "template": {"spec": {"domain": domain, "volumes": volumes}}}
+        if templates:
+            spec["dataVolumeTemplates"] = templates
         return {
             "apiVersion": "kubevirt.io/v1",
             "kind": "VirtualMachine",
             "metadata": {"name": self.name, "namespace": self.namespace},
-            "spec": {"runStrategy": "Always", "template": {"spec": {"domain": domain, "volumes": volumes}}},
+            "spec": spec,
         }
 
 

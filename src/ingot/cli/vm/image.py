@@ -1,4 +1,4 @@
-"""Disks as people name them on a command line: a file, an address, a claim, or an empty one."""
+"""Disks as people name them on a command line: a file, an address, a claim, a golden image, or an empty one."""
 
 import re
 from collections.abc import Callable
@@ -11,16 +11,18 @@ import click
 from ingot.api.kubevirt.endpoints import SCHEMES
 from ingot.api.kubevirt.uri import UriError, parse
 from ingot.api.object import Object
+from ingot.api.resources import DATA_SOURCES
+from ingot.cli.golden.options import NAMESPACE
 
 COPY_MODES = ("none", "copy-on-write", "copy-on-read", "clone")
 FORMATS = ("raw", "qcow2")
 TARGETS = ("disk", "cdrom")
-FORMS = "a disk file, nbd://…, iscsi://…, rbd://…, gluster://…, http(s)://…, pvc:NAME or empty:SIZE"
+FORMS = "a disk file, nbd://…, iscsi://…, rbd://…, gluster://…, http(s)://…, golden:NAME, pvc:NAME or empty:SIZE"
 _QCOW2 = b"QFI\xfb"
 _REGISTRY = re.compile(
     r"(?:docker|oci)://.+|[\w.-]+(?::\d+)?(?:/[\w.-]+)+(?::[\w.-]+)?(?:@sha256:\w+)?|[\w.-]+:[\w.-]+"
 )
-_OPTIONS = {"copy": COPY_MODES, "format": FORMATS, "target": TARGETS, "usage": ()}
+_OPTIONS = {"copy": COPY_MODES, "format": FORMATS, "target": TARGETS, "usage": (), "size": ()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,37 @@ class Wish:
     format: str = ""
     usage: str = ""
     target: str = ""
+    size: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """A golden image, by its DataSource. `size` is what its clone is grown to; "" for as large as it is."""
+
+    namespace: str
+    name: str
+    size: str = ""
+
+    def template(self, name: str) -> Object:
+        """A machine's own volume of that name, cloned from what the image is at that moment."""
+        reference = {"kind": DATA_SOURCES.kind, "namespace": self.namespace, "name": self.name}
+        storage = {"resources": {"requests": {"storage": self.size}}} if self.size else {}
+        return {"metadata": {"name": name}, "spec": {"sourceRef": reference, "storage": storage}}
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A disk of a new machine: its volume's source as the API has it, and how it is used."""
+    """A disk of a new machine: its volume's source as the API has it, and how it is used.
+
+    That of a `golden` image has no source of its own: it is cloned for the machine, or for all that only read it.
+    """
 
     source: Object
     copy: str
     usage: str = ""
     target: str = "disk"
     title: str = field(default="", compare=False)
+    golden: Golden | None = None
 
     def volume(self, name: str) -> Object:
         made: Object = {"name": name, **self.source}
@@ -56,7 +78,7 @@ class Image:
 
 
 def read_wish(text: str) -> Wish:
-    """`PLACE[,copy=MODE][,format=FORMAT][,usage=TYPE][,target=cdrom]`. Raises BadParameter."""
+    """`PLACE[,copy=MODE][,format=FORMAT][,usage=TYPE][,target=cdrom][,size=SIZE]`. Raises BadParameter."""
     place, options = text, {}
     while (split := re.fullmatch(r"(.+),(\w+)=([\w.-]+)", place)) and split[2] in _OPTIONS:
         place, word, value = split[1], split[2], split[3]
@@ -79,7 +101,14 @@ def read_image(wish: Wish) -> Image:
     made = replace(made, target=wish.target or made.target)
     if wish.usage and made.copy == "none":
         raise click.BadParameter(f"{wish.place}: a usage type says where a copy is kept; it needs a copy mode")
+    if wish.size and (made.golden is None or is_shared(made)):
+        raise click.BadParameter(f"{wish.place}: a size is for the clone of a golden image that one machine has")
     return made
+
+
+def is_shared(image: Image) -> bool:
+    """Whether it is a golden image that the machine only reads, so that others can have the same volume."""
+    return image.golden is not None and (image.target == "cdrom" or image.copy != "none")
 
 
 def _network(wish: Wish) -> Image:
@@ -105,6 +134,15 @@ def _claim(wish: Wish, name: str) -> Image:
     return Image(source, wish.copy or "none", wish.usage, title=name)
 
 
+def _golden(wish: Wish, place: str) -> Image:
+    _no_format(wish)
+    first, slash, second = place.partition("/")
+    namespace, name = (first, second) if slash else (NAMESPACE, first)
+    if not (namespace and name) or "/" in name:
+        raise click.BadParameter(f"{wish.place} is not golden:NAME or golden:NAMESPACE/NAME")
+    return Image({}, wish.copy or "none", wish.usage, title=name, golden=Golden(namespace, name, wish.size))
+
+
 def _empty(wish: Wish, size: str) -> Image:
     _no_format(wish)
     if wish.copy not in ("", "none"):
@@ -112,7 +150,7 @@ def _empty(wish: Wish, size: str) -> Image:
     return Image({"emptyDisk": {"capacity": size}}, "none", title="empty")
 
 
-_WORDS: dict[str, Callable[[Wish, str], Image]] = {"pvc": _claim, "empty": _empty}
+_WORDS: dict[str, Callable[[Wish, str], Image]] = {"golden": _golden, "pvc": _claim, "empty": _empty}
 
 
 def _no_format(wish: Wish) -> None:
@@ -149,7 +187,9 @@ def _is_qcow2(path: Path) -> bool:
 def _missing(place: str) -> str:
     if _REGISTRY.fullmatch(place) and not place.startswith((".", "/")):
         return (
-            f"there is no file {place}, and images in container registries cannot be run yet; "
-            f"get the disk out of the image first, or give {FORMS}"
+            f"there is no file {place}; an image of a container registry becomes a volume or a golden image first:\n"
+            f"  ingot volume import {place} NAME && ingot vm run pvc:NAME\n"
+            f"  ingot golden add {place} --name NAME && ingot vm run golden:NAME\n"
+            f"Else a disk is {FORMS}"
         )
     return f"there is no file {place}; a disk is {FORMS}"

@@ -6,7 +6,7 @@ import click
 
 from ingot.api.object import Object
 from ingot.cli.connection import Connection, connection_options, run
-from ingot.cli.output import output_option, show
+from ingot.cli.output import output_option
 
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
@@ -20,19 +20,11 @@ def ls(connection: Connection, output: str) -> None:
     """List machines, running or not."""
 
     async def work(session: "Session") -> int:
-        from ingot.cli.table import lines, terminal_width
+        from ingot.cli.roster import show_roster
         from ingot.cli.vm.found import find_all
 
         rows = [_row(found) for found in await find_all(session)]
-        if output != "table":
-            show(rows, output)
-        elif not rows:
-            where = "any namespace" if session.all_namespaces else f"namespace {session.namespace}"
-            click.echo(f"No machines in {where}; `ingot vm run IMAGE` makes one.", err=True)
-        else:
-            titles = [title for title in rows[0] if title != "namespace" or session.all_namespaces]
-            cells = [[_cell(row[title]) for title in titles] for row in rows]
-            click.echo("\n".join(lines([title.upper() for title in titles], cells, terminal_width())))
+        show_roster(session, rows, output, "machines", "`ingot vm run IMAGE`")
         return 0
 
     run(connection, work)
@@ -52,9 +44,3 @@ def _row(found: "Found") -> Object:
         "node": found.status.get("nodeName", ""),
         "disks": [str(disk["name"]) for disk in found.disks],
     }
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value)
-    return ",".join(value) if isinstance(value, list) else str(value)

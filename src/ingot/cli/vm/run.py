@@ -28,6 +28,7 @@ MEMORY = "512Mi"
 @click.option("--memory", default="", metavar="SIZE", help=f"Memory of the guest; without it, {MEMORY}.")
 @click.option("--cpus", type=click.IntRange(1, 512), help="CPUs of the guest; without it, 1.")
 @click.option("--disk", "more", multiple=True, metavar="IMAGE", help="One more disk; may be repeated.")
+@click.option("--cdrom", "media", multiple=True, metavar="IMAGE", help="One more, in a CD-ROM drive; may be repeated.")
 @click.option("--copy", type=click.Choice(COPY_MODES), help="Whether IMAGE itself is used, or a copy of it.")
 @click.option("--usage", default="", metavar="TYPE", help="The node's storage for the copy, if not its default one.")
 @click.option("--format", "kind", type=click.Choice(FORMATS), help="What is at an address; without it, by its suffix.")
@@ -48,6 +49,7 @@ def run(
     memory: str,
     cpus: int | None,
     more: tuple[str, ...],
+    media: tuple[str, ...],
     copy: str | None,
     usage: str,
     kind: str | None,
@@ -61,28 +63,36 @@ def run(
     """Make a machine and start it.
 
     IMAGE is a disk file (raw, or an .iso), an address (nbd://, nbds://, iscsi://, rbd://, gluster://, http://,
-    https://), pvc:NAME or empty:SIZE. Files and addresses stay as they are: the guest's writes go to an overlay on
-    this machine, unless --copy says otherwise. After a comma may follow copy=MODE, format=FORMAT, usage=TYPE and
-    target=cdrom, for --disk too.
+    https://), golden:NAME, pvc:NAME or empty:SIZE. Files and addresses stay as they are: the guest's writes go to an
+    overlay on this machine, unless --copy says otherwise. After a comma may follow copy=MODE, format=FORMAT,
+    usage=TYPE and target=cdrom, for --disk too.
+
+    Of a golden image the machine gets a clone of its own, as large as after ,size=SIZE. In a CD-ROM drive, and below a
+    copy, one volume of it is shared by all machines of the namespace.
     """
     if bool(image) == bool(file):
         raise click.UsageError("say what to run: IMAGE, or -f FILE")
-    if file and (name or memory or cpus or more or copy or usage or kind or user_data):
+    if file and (name or memory or cpus or more or media or copy or usage or kind or user_data):
         raise click.UsageError("-f FILE says it all: --name, --memory, --disk and the like are for IMAGE")
+    more = (*more, *(f"{each},target=cdrom" for each in media))
     images = _images(image, more, copy or "", usage, kind or "") if image else []
     seed = user_data.read_text() if user_data else ""
 
     async def work(session: "Session") -> int:
         from ingot.cli.vm.blueprint import Blueprint, name_from
         from ingot.cli.vm.goals import until_running
+        from ingot.cli.vm.golden import arrange, share
 
         if file:
             made = await _from_file(session, file)
             session = replace(session, namespace=namespace_of(made))
         else:
             chosen = name or name_from(images[0].title)
-            plan = Blueprint(chosen, session.namespace, images, cpus or 1, memory or MEMORY, seed)
+            disks, shared = await arrange(session, images)
+            plan = Blueprint(chosen, session.namespace, disks, cpus or 1, memory or MEMORY, seed)
             made = await _create(session, plan.manifest())
+            for each in shared:
+                await share(session, each, made)
         if output == "text":
             click.echo(f"{name_of(made)} created")
         else:

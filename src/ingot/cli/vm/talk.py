@@ -80,6 +80,8 @@ class _Talk:
             until = self.ending.until.decode(errors="replace")
             return f'has not said "{until}" in {self.ending.seconds:g} s' if until else ""
         finally:
+            # While somebody listens, so that the goodbye is waited for: what was typed last has arrived by then.
+            await self.socket.close()
             for task in (listening, typing):
                 task.cancel()
             await asyncio.gather(listening, typing, return_exceptions=True)

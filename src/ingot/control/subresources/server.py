@@ -1,16 +1,20 @@
-"""The extension server of subresources.kubevirt.io, behind an API server that has authenticated and authorised."""
+"""The extension server, of machines' subresources and upload tokens, behind an API server that has let the user in."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
+from ingot.api import extensions
+from ingot.api.cdi import uploadgroup
 from ingot.api.kubevirt import subresources
 from ingot.api.object import Object
+from ingot.api.resources import UPLOAD_TOKEN_REQUESTS
 from ingot.api.status import ApiError, internal, not_found, path_not_found, too_large
 from ingot.control.subresources.agents import agent_of, agent_path, unavailable
 from ingot.control.subresources.instances import CHECKS, KIND
@@ -24,6 +28,7 @@ from ingot.control.subresources.options import (
     StopOptions,
     decode,
 )
+from ingot.control.subresources.tokens import UploadTokens
 from ingot.host import sockets
 from ingot.kube.client import Client
 from ingot.kube.transport import ConnectionFailed
@@ -51,13 +56,41 @@ async def serve(client: Client, socket: Path) -> None:
 
 
 def application(client: Client) -> web.Application:
-    """All paths of the group, in each of its versions."""
-    made = web.Application(middlewares=[_refusals], client_max_size=MAX_BODY)
-    made.router.add_get(ROOT, _document({"kind": "APIGroup", "apiVersion": "v1", **subresources.group()}))
+    """All paths of the groups, in each of their versions."""
+    made = _documented(extensions.GROUPS)
+    _add_machines(made, client)
+    _add_tokens(made, client)
+    return made
+
+
+def token_application(client: Client, guard: Middleware) -> web.Application:
+    """The paths of upload tokens alone, for those whom `guard` lets in. It may raise ApiError."""
+    made = _documented([group for group in extensions.GROUPS if group.name == uploadgroup.GROUP], guard)
+    _add_tokens(made, client)
+    return made
+
+
+def _documented(groups: Iterable[extensions.Group], *guards: Middleware) -> web.Application:
+    made = web.Application(middlewares=[_refusals, *guards], client_max_size=MAX_BODY)
+    for group in groups:
+        base = f"/apis/{group.name}"
+        made.router.add_get(base, _document({"kind": "APIGroup", "apiVersion": "v1", **group.listed()}))
+        for version in group.versions:
+            made.router.add_get(f"{base}/{version}", _document(group.resources(version)))
+    return made
+
+
+def _add_tokens(made: web.Application, client: Client) -> None:
+    tokens = UploadTokens(client)
+    for version in uploadgroup.VERSIONS:
+        path = f"/apis/{uploadgroup.GROUP}/{version}/namespaces/{{namespace}}/{UPLOAD_TOKEN_REQUESTS.plural}"
+        made.router.add_post(path, _on_token(tokens, version))
+
+
+def _add_machines(made: web.Application, client: Client) -> None:
     machines = Machines(client)
     for version in subresources.VERSIONS:
         base = f"{ROOT}/{version}"
-        made.router.add_get(base, _document(subresources.resources(version)))
         made.router.add_get(f"{base}/version", _document(_version()))
         made.router.add_get(f"{base}/healthz", _healthz(client))
         machine = f"{base}/namespaces/{{namespace}}/virtualmachines/{{name}}"
@@ -67,7 +100,15 @@ def application(client: Client) -> web.Application:
         for act, verb in subresources.ACTS["virtualmachineinstances"].items():
             path = f"{base}/namespaces/{{namespace}}/virtualmachineinstances/{{name}}/{act}"
             made.router.add_route("GET" if verb == "get" else "PUT", path, _on_instance(client, act))
-    return made
+
+
+def _on_token(tokens: UploadTokens, version: str) -> Handle:
+    async def handle(request: web.Request) -> web.Response:
+        made = await tokens.create(request.match_info["namespace"], version, await request.read())
+        _record(request)
+        return web.json_response(made, status=201)
+
+    return handle
 
 
 def _on_machine(act: Callable[[str, str, AnyOptions], Awaitable[None]], kind: type[AnyOptions]) -> Handle:

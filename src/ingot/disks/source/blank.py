@@ -8,6 +8,7 @@ from ingot.api.object import Object
 from ingot.api.quantity import whole
 from ingot.disks.source.filesystem import DISK, others
 from ingot.disks.source.refusal import refusal
+from ingot.images.blocks import BLOCK, blocks_within
 
 # A filesystem needs room of its own: a disk may be that much smaller than its claim.
 _LEAST_SHARE = 0.9
@@ -67,12 +68,15 @@ def _make(volume: str, claim: Object, directory: int) -> None:
 
 
 def _size(volume: str, claim: Object, directory: int) -> int:
-    """The claim's size, or what its filesystem has where that is a little less."""
-    asked = whole(((claim.get("status") or {}).get("capacity") or claim["spec"]["resources"]["requests"])["storage"])
+    """The claim's size in whole blocks, or what its filesystem has where that is a little less."""
+    size = whole(((claim.get("status") or {}).get("capacity") or claim["spec"]["resources"]["requests"])["storage"])
+    asked, name = blocks_within(size), claim["metadata"]["name"]
+    if not asked:
+        message = f"PersistentVolumeClaim {name!r} has {size} bytes, and a disk has at least {BLOCK}: make it larger"
+        raise refusal(volume, "ClaimTooSmall", message)
     found = os.fstatvfs(directory)
     free = found.f_bavail * found.f_frsize // _UNIT * _UNIT
     if free < asked * _LEAST_SHARE:
-        name = claim["metadata"]["name"]
         message = (
             f"PersistentVolumeClaim {name!r} is empty, and its filesystem has {free} of the {asked} bytes that a disk "
             "of its size needs: make room there"

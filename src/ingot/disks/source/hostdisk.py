@@ -14,6 +14,7 @@ from ingot.disks.place import Place
 from ingot.disks.source.image import open_raw
 from ingot.disks.source.refusal import final, patiently, refusal
 from ingot.host.files import sync_directory
+from ingot.images.blocks import whole_blocks
 from ingot.kube.client import Client
 
 
@@ -49,17 +50,18 @@ def _refuse_ours(name: str, path: Path, real: Path, place: Place) -> None:
 
 
 def _make_missing(name: str, path: Path, capacity: str | int | None) -> None:
-    """Makes a sparse image, so that at every moment it is there whole or not at all; one that is there stays."""
+    """Makes a sparse image of whole blocks, at every moment there whole or not at all; one that is there stays."""
     if os.path.lexists(path):
         return
     if capacity is None:
         raise final(name, "InvalidVolume", f"hostDisk.capacity is needed to make {path}: give one, such as 10Gi")
+    size = whole_blocks(whole(capacity))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _make(name, path, whole(capacity))
+        _make(name, path, size)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise _no_space(name, path, whole(capacity), 0) from None
+            raise _no_space(name, path, size, 0) from None
         message = f"hostDisk.path {path} cannot be made: {error.strerror}"
         raise refusal(name, "HostDiskNotMade", message) from None
 

@@ -6,6 +6,7 @@ import hashlib
 from ctypes import c_byte, c_int, c_int16, c_int32, c_uint32, c_uint64, c_void_p
 
 from ingot.images.fault import ImageFault
+from ingot.images.library import load
 
 _LIBRARY = "libisal.so.2"
 # The states and answers of <isa-l/igzip_lib.h> that are asked for here.
@@ -58,11 +59,7 @@ class InflateState(ctypes.Structure):
 @functools.cache
 def library() -> ctypes.CDLL:
     """The loaded library. Raises ImageFault when it is not installed."""
-    try:
-        loaded = ctypes.CDLL(_LIBRARY)
-    except OSError as error:
-        message = f"{_LIBRARY} cannot be loaded ({error}): install Debian's package libisal2"
-        raise ImageFault("ISA-L", "Missing", message) from None
+    loaded = load(_LIBRARY, "ISA-L", "libisal2")
     for name in ("isal_inflate_init", "isal_inflate_reset"):
         getattr(loaded, name).restype = None
     for name in ("isal_inflate", "isal_inflate_stateless"):

@@ -32,13 +32,15 @@ class Figures:
     guessed: int = 0
     traced: int = 0
     hydrated: int = 0
+    # Bytes of a layer that was read as a whole, on first contact.
+    whole: int = 0
     # Bytes of all chunks that were read, each counted once.
     touched: int = 0
     failures: int = 0
 
     @property
     def moved(self) -> int:
-        return self.demanded + self.guessed + self.traced + self.hydrated
+        return self.demanded + self.guessed + self.traced + self.hydrated + self.whole
 
 
 class LazyChunks:
@@ -83,6 +85,10 @@ class LazyChunks:
         for number in numbers:
             data = found[number]
             yield flights[number].wait() if data is None else data
+
+    def near(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether all of these are in memory."""
+        return all(self.table.number(chunk) in self._memory for chunk in chunks)
 
     def begin(self) -> None:
         """Fetches the front of the file, where readers begin."""
@@ -159,17 +165,24 @@ class LazyChunks:
         if data is not None:
             self.figures.from_memory += 1
             return data
-        if self._cache is not None and (data := self._cache.get(self.table.digest(number))) is not None:
+        if (data := self._from_cache(number)) is None:
+            data = self._from_disks(number)
+        if data is None:
+            self.figures.from_remote += 1
+        else:
             self.figures.from_disk += 1
-            return data
-        if (data := self._from_disks(number)) is not None:
-            self.figures.from_disk += 1
-            return data
-        self.figures.from_remote += 1
-        return None
+        return data
+
+    def _from_cache(self, number: int) -> bytes | None:
+        return None if self._cache is None else self._fitting(number, self._cache.get(self.table.digest(number)))
 
     def _from_disks(self, number: int) -> bytes | None:
-        return None if self._disks is None else self._disks.get(self.table.digest(number))
+        return None if self._disks is None else self._fitting(number, self._disks.get(self.table.digest(number)))
+
+    def _fitting(self, number: int, data: bytes | None) -> bytes | None:
+        """The data, if they have the size of the chunk: a table may give a digest another one, and then what is read
+        would be bytes of the neighbours."""
+        return data if data is not None and len(data) == self.table.size(number) else None
 
     def _here(self, number: int) -> bool:
         """Whether a chunk needs not be fetched."""

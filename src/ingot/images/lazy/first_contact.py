@@ -15,16 +15,18 @@ from ingot.images.gzip_index import Index, IndexBuilder, Span
 from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.table import ChunkTable
+from ingot.images.registry.failover import read_anew
 
 Progress = Callable[[int, int], None]
 
 
 def open_indexed(disk: ContainerDisk, cache: Cache, progress: Progress, patience: float) -> tuple[Content, LazyChunks]:
     """The disk's file through the index of its layer, which is made if there is none. Raises ImageFault."""
-    index = _index(disk, cache, progress)
+    index, read = _index(disk, cache, progress)
     try:
         table = ChunkTable(index.chunks)
         chunks = LazyChunks(IndexedChunks(disk.blob, index), table, cache, patience=patience)
+        chunks.figures.whole = read
         return _Indexed(disk.blob, index, chunks), chunks
     except BaseException:
         index.close()
@@ -52,19 +54,21 @@ class _Indexed:
         self._index.close()
 
 
-def _index(disk: ContainerDisk, cache: Cache, progress: Progress) -> Index:
+def _index(disk: ContainerDisk, cache: Cache, progress: Progress) -> tuple[Index, int]:
+    """The index, and how many bytes were read to make it."""
     digest = disk.layer.digest
     with cache.indexes.alone(digest) as path:
         # A damaged one is made again.
         with contextlib.suppress(FileNotFoundError, ImageFault):
-            return Index(path, digest)
-        _read_once(disk, path, cache, progress)
+            return Index(path, digest), 0
+        read = read_anew(disk.blob, lambda: _read_once(disk, path, cache, progress))
         index = Index(path, digest)
     cache.indexes.tidy()
-    return index
+    return index, read
 
 
-def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress) -> None:
+def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress) -> int:
+    """How many bytes were read."""
     with _Filling(path, disk.layer.digest, disk.blob.size, cache) as builder:
         with disk.stream(index=builder) as stream:
             for _ in stream:
@@ -75,6 +79,7 @@ def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress
                 " --cache-size: pull it, or push it with `ingot image push`"
             )
             raise ImageFault(disk.blob.subject, "NotLazy", message)
+        return stream.fetched
 
 
 class _Filling(IndexBuilder):

@@ -26,7 +26,7 @@ _CLOSE_SECONDS = 5.0
 # How many requests of a lane may be under way, and how many bytes one may ask for. Demand comes with all it can get;
 # the others are short, so that demand soon has the line for itself.
 _REQUESTS = {Lane.DEMAND: CONNECTIONS, Lane.GUESS: 6, Lane.TRACE: 6, Lane.REST: 1}
-_BYTES = {Lane.DEMAND: 1 << 20, Lane.GUESS: 128 << 10, Lane.TRACE: 256 << 10, Lane.REST: 512 << 10}
+_BYTES = {Lane.DEMAND: 1 << 20, Lane.GUESS: 128 << 10, Lane.TRACE: 512 << 10, Lane.REST: 512 << 10}
 
 
 class Flights:
@@ -141,6 +141,8 @@ class Flights:
                     self._changed.wait()
                 run = self._next_run(lane)
             self._fetch(run, lane)
+            # Who waits for the next one must not hold the chunks of the last.
+            del run
 
     def _next_lane(self) -> Lane | None:
         for lane, queue in self._queues.items():

@@ -55,7 +55,7 @@ class Hydrator:
 
     def _batches(self) -> Iterator[list[int]]:
         """What the cache lacks and has room for: few chunks at a time, which inflate to little."""
-        table, room = self._chunks.table, Room(self._cache.limit - self._cache.indexes.size())
+        table, room = self._chunks.table, Room(self._cache)
         batch: list[int] = []
         size = left_out = 0
         for number in range(len(table)):

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-from ingot.images.seeds import Place, Seeds
+from ingot.images.seeds import Place, Seeds, open_listed
 
 
 class LocalDisks:
@@ -35,8 +35,7 @@ class LocalDisks:
 def _read(place: Place) -> bytes:
     """What is there; nothing where the disk is gone."""
     try:
-        # Something else may have its name by now, and must not hold us up.
-        descriptor = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = open_listed(place.path)
     except OSError:
         return b""
     try:

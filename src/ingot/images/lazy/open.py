@@ -1,5 +1,6 @@
 """Images in registries as disks that are fetched while they are read."""
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -7,20 +8,23 @@ from dataclasses import dataclass
 
 from ingot.images.cache import Cache
 from ingot.images.container_disk import ContainerDisk, open_container_disk
-from ingot.images.content import Content, Extent
+from ingot.images.content import Content, Extent, NotNear
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.lazy import trace
+from ingot.images.lazy.budget import Budget
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.first_contact import open_indexed
 from ingot.images.lazy.flights import PATIENCE_SECONDS
 from ingot.images.lazy.hydrate import Hydrator
 from ingot.images.lazy.local_disks import LocalDisks
+from ingot.images.lazy.near import NearChunks
 from ingot.images.lazy.table import ChunkTable
 from ingot.images.pipeline.delta import open_seeds
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import Platform
+from ingot.images.zstd_chunked.position import Position
 from ingot.images.zstd_chunked.remote import RemoteChunks
 
 log = logging.getLogger(__name__)
@@ -42,11 +46,17 @@ class LazyOptions:
 
 
 class LazyDisk:
-    """A disk whose chunks come when they are read. Any number of threads may read."""
+    """A disk whose chunks come when they are read. Any number of threads may read.
 
-    def __init__(self, disk: ContainerDisk, content: Content, chunks: LazyChunks, cache: Cache) -> None:
+    `near` is the same disk for those who do not want to wait: what is not in memory is NotNear.
+    """
+
+    def __init__(
+        self, disk: ContainerDisk, content: Content, chunks: LazyChunks, cache: Cache, near: Content | None = None
+    ) -> None:
         self.disk = disk
         self.chunks = chunks
+        self.near = near
         self._content = content
         self._cache = cache
         self._hydrator: Hydrator | None = None
@@ -104,6 +114,14 @@ class LazyDisk:
         self._content.close()
 
 
+def _budget(disk: ContainerDisk) -> Budget:
+    """What may be guessed is less by the table of the chunks, which nobody has asked for either."""
+    budget = Budget()
+    position, _ = Position.from_annotations(disk.blob.subject, disk.layer.annotations or {}, disk.blob.size)
+    budget.charge(position.length)
+    return budget
+
+
 def open_lazy(
     registry: Registry,
     reference: Reference,
@@ -125,13 +143,20 @@ def open_lazy(
     else:
         table = ChunkTable(disk.pieces.chunks())
         disks = LocalDisks(open_seeds(cache.directory))
-        chunks = LazyChunks(RemoteChunks(disk.blob), table, cache, disks, patience=chosen.patience)
+        chunks = LazyChunks(
+            RemoteChunks(disk.blob), table, cache, disks, budget=_budget(disk), patience=chosen.patience
+        )
         content = disk.content(chunks)
+    decode = None if chosen.decode else "raw"
     try:
-        shown = open_disk(content, None if chosen.decode else "raw", subject=str(reference))
+        shown = open_disk(content, decode, subject=str(reference))
     except BaseException:
         chunks.close()
         raise
-    opened = LazyDisk(disk, shown, chunks, cache)
+    near = None
+    if disk.pieces is not None:
+        with contextlib.suppress(NotNear):
+            near = open_disk(disk.content(NearChunks(chunks)), decode, subject=str(reference))
+    opened = LazyDisk(disk, shown, chunks, cache, near)
     opened.begin(registry, chosen)
     return opened

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from ingot.images.authorities import trust
 from ingot.images.fault import ImageFault
 
 PORT = 10809
@@ -17,15 +18,20 @@ _SCHEMES = {"nbd": (False, False), "nbds": (False, True), "nbd+unix": (True, Fal
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Whom to trust, and who we are. Without `authority` those whom this machine trusts."""
+    """Whom to trust, and who we are. `authority` is a file, or a directory with files; without it, those whom this
+    machine trusts."""
 
     authority: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Raises OSError when a file cannot be read, ssl.SSLError when it is not what it should be."""
-        context = ssl.create_default_context(cafile=self.authority)
+        """Raises OSError when a file cannot be read, ssl.SSLError when it is not what it should be, and ImageFault for
+        a directory without any authority."""
+        directory = self.authority is not None and self.authority.is_dir()
+        context = ssl.create_default_context(cafile=None if directory else self.authority)
+        if self.authority is not None and directory:
+            trust(context, self.authority)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.certificate is not None:
             context.load_cert_chain(self.certificate, self.key)
@@ -51,6 +57,8 @@ class Address:
         try:
             parts = urlsplit(text)
             port = parts.port
+            # As Python does when it looks the name up.
+            (parts.hostname or "").encode("idna")
         except ValueError as error:
             raise _bad(text, str(error)) from error
         if parts.scheme not in _SCHEMES:

@@ -16,6 +16,6 @@ def open_nbd(source: Source, options: ImportOptions, stack: ExitStack) -> Materi
     version of it from the next, so an import begins anew each time. Raises ImageFault."""
     if options.checksum:
         raise ImageFault(str(source), "BadChecksum", "an NBD export has no digest of its own: leave the checksum out")
-    content = stack.enter_context(NbdContent(Address.parse(source.place)))
+    content = stack.enter_context(NbdContent(Address.parse(source.place, options.tls)))
     meter = Meter(options.rate)
-    return Material(str(source), "", meter, content=MeteredContent(content, str(source), meter))
+    return Material(str(source), "", meter, content=MeteredContent(content, str(source), meter), format="raw")

@@ -35,7 +35,7 @@ class _CheckedStream(WrappedStream):
         super().__init__(stream)
         self._subject = subject
         self._digest = digest
-        self._hash = hashlib.new(digest.algorithm)
+        self._hash = hashlib.new(digest.algorithm, usedforsecurity=False)
 
     def readinto(self, buffer: memoryview) -> int:
         count = super().readinto(buffer)

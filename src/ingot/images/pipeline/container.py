@@ -12,7 +12,7 @@ from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.kept_tables import KeptTables
-from ingot.images.pipeline.material import SEEKABLE, Material, none, of_stream
+from ingot.images.pipeline.material import SEEKABLE, Material, of_stream
 from ingot.images.pipeline.metered import Meter, MeteredBlob
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Source
@@ -24,6 +24,7 @@ from ingot.images.zstd_chunked.remote import RemoteChunks
 
 if TYPE_CHECKING:
     from ingot.images.pipeline.delta import LocalChunks
+    from ingot.images.pipeline.previous import Previous
 
 
 def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
@@ -38,30 +39,47 @@ def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack
         return of_stream(disk.blob, identity, options, bounds, digest=disk.layer.digest, layer=True)
     meter = Meter(options.rate)
     remote = KeptTables(RemoteChunks(MeteredBlob(disk.blob, meter), disk.blob), options.cache)
-    near = _near(remote, options, stack)
+    previous = _previous(options, stack)
+    near = _near(remote, previous, options, stack)
     file = disk.content(near or remote)
     if (format := format_of(file)) not in SEEKABLE:
         return of_stream(disk.blob, identity, options, bounds, digest=disk.layer.digest, layer=True)
     content = open_disk(file, format, subject=str(source), limit=bounds.most)
     stack.callback(content.close)
+    chunks = partial(_places, content, disk.pieces)
+
+    def planned() -> None:
+        remote.end()
+        if previous is not None:
+            previous.expect(chunks())
+
     return Material(
-        str(source),
-        identity,
-        meter,
-        content=content,
-        planned=remote.end,
-        local=(lambda: near.found) if near else none,
-        chunks=partial(_places, content, disk.pieces),
+        str(source), identity, meter, content=content, format=format, planned=planned, near=near, chunks=chunks
     )
 
 
-def _near(remote: KeptTables, options: ImportOptions, stack: ExitStack) -> "LocalChunks | None":
-    """What this machine has before the registry is asked; None where it has nothing."""
-    if options.cache is None or not options.cache.is_dir():
+def _previous(options: ImportOptions, stack: ExitStack) -> "Previous | None":
+    """The disk of the version before, where there is one."""
+    if options.previous is None:
         return None
-    from ingot.images.pipeline.delta import LocalChunks
+    from ingot.images.pipeline.previous import open_previous
 
-    return stack.enter_context(LocalChunks(remote, options.cache))
+    return stack.enter_context(open_previous(options.previous, device=options.previous_device))
+
+
+def _near(
+    remote: KeptTables, previous: "Previous | None", options: ImportOptions, stack: ExitStack
+) -> "LocalChunks | None":
+    """What this machine has before the registry is asked; None where it has nothing."""
+    cache = options.cache if options.cache is not None and options.cache.is_dir() else None
+    if cache is None and previous is None:
+        return None
+    from ingot.images.cache import Cache
+    from ingot.images.pipeline.delta import LocalChunks, open_seeds
+
+    if cache is None:
+        return LocalChunks(remote, previous, None, None)
+    return LocalChunks(remote, previous, stack.enter_context(open_seeds(cache)), Cache(cache))
 
 
 def _places(disk: Content, pieces: Pieces) -> Iterable[tuple[int, Chunk]]:

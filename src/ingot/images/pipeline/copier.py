@@ -4,7 +4,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from ingot.images.content import Content
 from ingot.images.fault import ImageFault
@@ -17,8 +17,10 @@ from ingot.images.pipeline.target import Target, write_sparse
 # More than there are CPUs: most of the time a thread waits for the network or for a lock of the kernel.
 WORKERS = 4
 # Units that a thread copies in one turn at most; and for how long, so that little is lost by a kill.
-_TURN = 8
+_TURN = 64
 _TURN_SECONDS = 0.2
+# What is copied at once where there is one thread and no journal.
+_AT_ONCE = 2 << 20
 # How often what is done is written down; and, for the loss of the machine, brought to the disk first.
 SAVE_SECONDS = 0.25
 SYNC_SECONDS = 15.0
@@ -36,6 +38,8 @@ class Copier:
         self._finished: SimpleQueue[int | BaseException | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._stop = False
+        # Units that a thread copies in one turn at least.
+        self._least = max(target.together // UNIT, 1)
         self._done = bytearray(-(-len(plan) // 8))
         # The units that nobody has taken, and how many they are.
         self._waiting: Iterator[int] = iter(())
@@ -62,7 +66,7 @@ class Copier:
             thread.start()
         try:
             self._follow(len(threads), journal, progress)
-        except ImageFault:
+        except (ImageFault, KeyboardInterrupt):
             self._end(threads)
             self._take_finished()
             journal.save(self._state())
@@ -86,7 +90,7 @@ class Copier:
     def _work(self) -> None:
         """Takes several units in one turn where that is quick: a request costs servers much, however small it is."""
         buffer = Buffer(_TURN * UNIT)
-        count = 1
+        count = self._least
         try:
             while indexes := self._next(count):
                 began = time.monotonic()
@@ -94,7 +98,7 @@ class Copier:
                 for index in indexes:
                     self._finished.put(index)
                 quick = time.monotonic() - began < _TURN_SECONDS
-                count = min(4 * count, _TURN) if quick else max(count // 2, 1)
+                count = min(4 * count, _TURN) if quick else max(count // 2, self._least)
             self._finished.put(None)
         except BaseException as error:
             self._finished.put(error)
@@ -104,7 +108,7 @@ class Copier:
         with self._lock:
             if self._stop:
                 return []
-            taken = list(itertools.islice(self._waiting, min(count, -(-self._left // WORKERS))))
+            taken = list(itertools.islice(self._waiting, min(count, max(-(-self._left // WORKERS), self._least))))
             self._left -= len(taken)
             return taken
 
@@ -117,10 +121,17 @@ class Copier:
             self.written += written
 
     def _follow(self, running: int, journal: Journal, progress: Callable[[int, int], None]) -> None:
-        """Counts what the threads finish until they all have."""
+        """Counts what the threads finish until they all have. What is done is written down soon, whether or not more
+        comes: a line may be cut for long."""
         saved = synced = time.monotonic()
+        kept = True
         while running:
-            finished = self._finished.get()
+            try:
+                finished = self._finished.get(timeout=None if kept else SAVE_SECONDS)
+            except Empty:
+                journal.save(self._state())
+                saved, kept = time.monotonic(), True
+                continue
             if finished is None:
                 running -= 1
                 continue
@@ -128,15 +139,16 @@ class Copier:
                 raise finished
             self._mark(finished)
             progress(self.moved, self.total)
-            now = time.monotonic()
+            now, kept = time.monotonic(), False
             if now - synced >= SYNC_SECONDS:
                 state = self._state()
                 self._target.sync()
                 journal.save_durable(state)
-                saved = synced = time.monotonic()
+                saved, kept = time.monotonic(), True
+                synced = saved
             elif now - saved >= SAVE_SECONDS:
                 journal.save(self._state())
-                saved = time.monotonic()
+                saved, kept = time.monotonic(), True
 
     def _mark(self, index: int) -> None:
         self._done[index >> 3] |= 1 << (index & 7)
@@ -154,9 +166,8 @@ class Copier:
 def copy(content: Content, subject: str, write: Callable[[int, memoryview], None]) -> None:
     """Gives all data of it to `write`, in the order of the storage; `subject` names it in errors. Raises ImageFault and
     what `write` raises."""
-    buffer = memoryview(bytearray(UNIT))
+    buffer = memoryview(bytearray(_AT_ONCE))
     plan = Plan(content, subject)
-    for index in range(len(plan)):
-        for piece in plan.unit(index):
-            content.readinto(piece.start, buffer[: piece.length])
-            write(piece.start, buffer[: piece.length])
+    for piece in joined(map(plan.unit, range(len(plan))), _AT_ONCE):
+        content.readinto(piece.start, buffer[: piece.length])
+        write(piece.start, buffer[: piece.length])

@@ -1,25 +1,34 @@
-"""Chunks that this machine has already are not fetched: those in its cache, and those in disks that were imported."""
+"""Chunks that this machine has already are not fetched: those in its cache, and those in disks that it has."""
 
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ingot.images.cache import Cache
 from ingot.images.chunk import Chunk
 from ingot.images.content import Content
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
-from ingot.images.seeds import Seeds, register
+from ingot.images.seeds import Place, Seeds, register
 from ingot.images.zstd_chunked.layer import FillingChunks
 from ingot.images.zstd_chunked.pieces import Pieces
+
+if TYPE_CHECKING:
+    from ingot.images.pipeline.previous import Previous
 
 log = logging.getLogger(__name__)
 
 # The list of these disks, in the directory of the cache.
 _SEEDS = "seeds"
+# Of more chunks than these a few are fetched first, then twice as many: they may tell where the others are on the
+# previous disk. Each request costs a registry and a line more than a few chunks that need not have been fetched.
+_MANY, _FIRST = 8, 4
+# A chunk, and where its bytes go.
+_Wanted = tuple[Chunk, memoryview]
 
 
 def open_seeds(cache: Path) -> Seeds:
@@ -28,16 +37,23 @@ def open_seeds(cache: Path) -> Seeds:
 
 
 class LocalChunks:
-    """Chunks from the cache in the directory `cache`, from the disks that are listed there, or else from `remote`. For
-    any number of threads; a context manager. `found` counts the bytes that were here."""
+    """Chunks from the disk of the `previous` version, from the disks of `seeds`, from the `cache`, or else from
+    `remote`. For any number of threads. `found` counts the bytes that were here."""
 
-    def __init__(self, remote: FillingChunks, cache: Path) -> None:
-        """The directory must be there."""
+    def __init__(
+        self, remote: FillingChunks, previous: "Previous | None", seeds: Seeds | None, cache: Cache | None
+    ) -> None:
         self._remote = remote
-        self._cache = Cache(cache)
-        self._seeds = open_seeds(cache)
+        self._previous = previous
+        self._seeds = seeds
+        self._cache = cache
         self._lock = threading.Lock()
         self.found = 0
+
+    def find(self, digest: bytes) -> Place | None:
+        """Where on a disk a chunk should be; whoever reads it there has to verify it."""
+        place = self._previous.find(digest) if self._previous else None
+        return place or (self._seeds.find(digest) if self._seeds else None)
 
     def fetch(self, chunks: Sequence[Chunk]) -> Iterator[memoryview]:
         places = [memoryview(bytearray(chunk.size)) for chunk in chunks]
@@ -46,29 +62,51 @@ class LocalChunks:
 
     def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
         """As RemoteChunks has it."""
-        missing: list[Chunk] = []
-        absent: list[memoryview] = []
+        known = self._previous.shifts if self._previous else frozenset()
+        missing = self._take(list(zip(chunks, places, strict=True)), self._near)
+        if self._previous is None:
+            self._fetch(missing)
+        else:
+            self._follow(self._previous, missing, known)
+
+    def _follow(self, previous: "Previous", missing: list[_Wanted], known: frozenset[int]) -> None:
+        """Fetches much that is missing bit by bit: the first bit may tell where the rest is on the previous disk."""
+        turn = _FIRST if len(missing) > _MANY else _MANY
+        while missing:
+            previous.learn(*self._fetch(missing[:turn]))
+            missing = missing[turn:]
+            turn *= 2
+            if news := previous.shifts - known:
+                known |= news
+                left = self._take(missing, partial(previous.get, shifts=news))
+                turn = _FIRST if len(left) < len(missing) else turn
+                missing = left
+
+    def _fetch(self, missing: list[_Wanted]) -> tuple[list[Chunk], list[memoryview]]:
+        chunks, places = [chunk for chunk, _ in missing], [place for _, place in missing]
+        self._remote.fill(chunks, places)
+        return chunks, places
+
+    def _take(self, wanted: list[_Wanted], near: Callable[[Chunk], bytes | None]) -> list[_Wanted]:
+        """Fills the places of what is here; those that are left."""
+        missing = []
         found = 0
-        for chunk, place in zip(chunks, places, strict=True):
-            data = self._seeds.get(chunk.digest) or self._cache.get(chunk.digest)
+        for chunk, place in wanted:
+            data = near(chunk)
             if data is not None and len(data) == len(place):
                 place[:] = data
                 found += len(data)
             else:
-                missing.append(chunk)
-                absent.append(place)
+                missing.append((chunk, place))
         with self._lock:
             self.found += found
-        self._remote.fill(missing, absent)
+        return missing
 
-    def close(self) -> None:
-        self._seeds.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _near(self, chunk: Chunk) -> bytes | None:
+        data = self._previous.get(chunk) if self._previous else None
+        if data is None and self._seeds is not None:
+            data = self._seeds.get(chunk.digest)
+        return self._cache.get(chunk.digest) if data is None and self._cache is not None else data
 
 
 def places(disk: Content, pieces: Pieces) -> Iterator[tuple[int, Chunk]]:

@@ -12,11 +12,12 @@ from ingot.images.pipeline.target import FileTarget, Target, empty_device
 class DevicePart:
     """A block device, written in place. It is whole when its journal, in the directory `state`, says so."""
 
-    def __init__(self, path: Path, state: Path, replace: bool) -> None:
-        """`replace`: whether a disk that is whole already is written again. Raises ImageFault when the device is in
-        use, and OSError."""
+    def __init__(self, path: Path, state: Path, replace: bool, preallocate: bool = False) -> None:
+        """`replace`: whether a disk that is whole already is written again. `preallocate`: whether its zeros are
+        written too. Raises ImageFault when the device is in use, and OSError."""
         self.name = str(path)
         self._replace = replace
+        self._preallocate = preallocate
         self._descriptor = _exclusive(path)
         number = os.fstat(self._descriptor).st_rdev
         name = f"device-{os.major(number)}-{os.minor(number)}"
@@ -50,9 +51,10 @@ class DevicePart:
         finished = journal.finished()
         return finished if finished is not None and finished.mark == self.place else None
 
-    def start_over(self) -> None:
+    def start_over(self, size: int) -> None:
+        """Its size is within its bounds."""
         self.spool_path.unlink(missing_ok=True)
-        empty_device(self._descriptor, self._room)
+        empty_device(self._descriptor, self._room, keep=self._preallocate)
 
     def take_up(self, target: Target) -> None:
         """It is as it was left."""

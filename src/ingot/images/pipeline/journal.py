@@ -68,6 +68,12 @@ class Journal:
         own.latest, own.durable = state, found.durable
         return state
 
+    @property
+    def moved(self) -> int:
+        """From how many bytes on the next import of the same goes on; 0 where it begins anew."""
+        state = self._record.latest
+        return state.moved if state and self._record.source else 0
+
     def finished(self) -> Finished | None:
         """What an earlier import of the same has finished, wherever its bytes were on the way; None if it has not."""
         found = self._read()
@@ -111,6 +117,8 @@ class Journal:
         self._write(sync=for_good)
 
     def remove(self) -> None:
+        """Forgets how far it was: nobody must go on from there when the next state is saved."""
+        self._record.latest = self._record.durable = None
         self.path.unlink(missing_ok=True)
 
     def _write(self, sync: bool) -> None:

@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
 from ingot.images.zstd_chunked.layer import FillingChunks
+
+if TYPE_CHECKING:
+    from ingot.images.cache import Cache
 
 
 class KeptTables:
@@ -27,19 +32,20 @@ class KeptTables:
     def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
         """As RemoteChunks has it."""
         self._remote.fill(chunks, places)
-        if self._directory is not None and chunks:
-            self._keep(self._directory, chunks, places)
+        if self._directory is not None and chunks and (cache := self._cache) is not None:
+            for chunk, place in zip(chunks, places, strict=True):
+                cache.put(chunk.digest, place)
 
     def end(self) -> None:
         """All tables were read; what follows is in the disk."""
         self._directory = None
 
-    @staticmethod
-    def _keep(directory: Path, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+    @cached_property
+    def _cache(self) -> "Cache | None":
+        """One for all tables: what is wrong with it is told once."""
         from ingot.images.cache import Cache
 
         # An import without a cache is none the worse.
         with suppress(ImageFault):
-            cache = Cache(directory)
-            for chunk, place in zip(chunks, places, strict=True):
-                cache.put(chunk.digest, place)
+            return Cache(self._directory) if self._directory is not None else None
+        return None

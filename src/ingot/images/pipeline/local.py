@@ -1,5 +1,7 @@
 """Images in files of this machine, and those that come through standard input."""
 
+import os
+import stat
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +16,7 @@ from ingot.images.pipeline.material import PACKED, SEEKABLE, Material, of_stream
 from ingot.images.pipeline.metered import Meter, MeteredContent
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.pipe import PipeBlob
-from ingot.images.pipeline.source import Source
+from ingot.images.pipeline.source import Kind, Source, missing
 
 
 def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
@@ -37,10 +39,12 @@ def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: Exi
             check_blob(blob, digest)
         meter = Meter(options.rate)
         content = _open_metered(path, format, meter, bounds)
+    except FileNotFoundError:
+        raise missing(path) from None
     except OSError as error:
         raise ImageFault(str(path), "Unreadable", f"it cannot be read: {error.strerror}") from None
     stack.callback(content.close)
-    return Material(str(path), identity, meter, content=content, check=check)
+    return Material(str(path), identity, meter, content=content, format=format, check=check)
 
 
 def _open_metered(path: Path, format: str, meter: Meter, bounds: Bounds) -> Content:
@@ -51,6 +55,42 @@ def _open_metered(path: Path, format: str, meter: Meter, bounds: Bounds) -> Cont
     return open_disk(MeteredContent(FileContent(path), name, meter), format, subject=name, limit=bounds.most)
 
 
+def open_raw(source: Source, options: ImportOptions, stack: ExitStack) -> Material:
+    """A file or device as the disk that it is. Nothing tells one version of a device from the next, so that its copies
+    begin anew each time. Raises ImageFault."""
+    path = Path(source.place)
+    try:
+        descriptor = open_volume(path, source.kind is Kind.DEVICE)
+        stack.callback(os.close, descriptor)
+        content = FileContent(Path(f"/proc/self/fd/{descriptor}"))
+    except OSError as error:
+        raise ImageFault(str(path), "Unreadable", f"it cannot be read: {error.strerror}") from None
+    stack.callback(content.close)
+    found = os.fstat(descriptor)
+
+    def check() -> None:
+        if source.kind is Kind.DISK and _version(os.fstat(descriptor)) != _version(found):
+            raise ImageFault(str(path), "Changed", "it was changed while it was read: start again")
+
+    meter = Meter(options.rate)
+    metered = MeteredContent(content, str(path), meter)
+    identity = "" if source.kind is Kind.DEVICE else _version(found)
+    return Material(str(path), identity, meter, content=metered, format="raw", check=check)
+
+
+def open_volume(path: Path, device: bool) -> int:
+    """The disk of a volume, open to be read, in a file or on a `device`. Raises OSError and ImageFault.
+
+    A volume is its user's: a link in it, or the node of a device, could lead to any disk of the machine."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if device else os.O_NOFOLLOW))
+    mode = os.fstat(descriptor).st_mode
+    if not (stat.S_ISBLK(mode) if device else stat.S_ISREG(mode)):
+        os.close(descriptor)
+        wanted = "block device" if device else "regular file"
+        raise ImageFault(str(path), "BadSource", f"it is no {wanted}, which the disk of a volume is")
+    return descriptor
+
+
 def open_stdin(source: Source, options: ImportOptions, bounds: Bounds) -> Material:
     """What comes through standard input, which nobody can go on with later."""
     blob = PipeBlob(sys.stdin.fileno(), str(source))
@@ -58,5 +98,8 @@ def open_stdin(source: Source, options: ImportOptions, bounds: Bounds) -> Materi
 
 
 def _identity(path: Path) -> str:
-    found = path.stat()
+    return _version(path.stat())
+
+
+def _version(found: os.stat_result) -> str:
     return f"file:{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"

@@ -12,7 +12,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.own_file import is_own
 from ingot.images.pipeline.journal import Finished, Journal
 from ingot.images.pipeline.naming import rename_new
-from ingot.images.pipeline.target import FileTarget, Target
+from ingot.images.pipeline.target import FileTarget, Target, allocate
 
 
 class Part(Protocol):
@@ -50,8 +50,8 @@ class Part(Protocol):
     def published(self, journal: Journal) -> Finished | None:
         """The disk when an earlier import, of which this is the journal, had finished it, and it is still there."""
 
-    def start_over(self) -> None:
-        """Makes it all zeros."""
+    def start_over(self, size: int) -> None:
+        """Makes it all zeros. It will have `size` bytes or more: where it cannot, that is an error now."""
 
     def take_up(self, target: Target) -> None:
         """Keeps what an earlier import has written, as far as `target` knows of it."""
@@ -69,15 +69,18 @@ class Part(Protocol):
 class FilePart:
     """The file `.NAME.ingot-part` beside the file that it becomes."""
 
-    def __init__(self, path: Path, replace: bool) -> None:
-        """`replace`: whether there may be a file of that name. Raises ImageFault for one that may not, and when
-        another import writes to it; and OSError."""
+    def __init__(self, path: Path, replace: bool, preallocate: bool = False, scratch: Path | None = None) -> None:
+        """`replace`: whether there may be a file of that name. `preallocate`: whether it gets room for its holes.
+        `scratch`: a directory of this import alone, for its spool. Raises ImageFault for a file that may not be there,
+        and when another import writes to it; and OSError."""
         self.name = str(path)
         self._path = path
         self._replace = replace
+        self._preallocate = preallocate
         self._part = path.with_name(f".{path.name}.ingot-part")
         self.journal_path = path.with_name(f".{path.name}.ingot-journal")
-        self.spool_path = path.with_name(f".{path.name}.ingot-spool")
+        self.spool_path = (scratch or path.parent) / f".{path.name}.ingot-spool"
+        _check_plain(path)
         if not self.journal_path.exists():
             self._check_free()
         self._descriptor = _locked(self._part, path)
@@ -112,9 +115,10 @@ class FilePart:
                 return finished
         return None
 
-    def start_over(self) -> None:
+    def start_over(self, size: int) -> None:
         self._check_free()
         self.spool_path.unlink(missing_ok=True)
+        os.ftruncate(self._descriptor, size)
         os.ftruncate(self._descriptor, 0)
         # So that it is told from a new one, whatever is written: what is begun is not empty.
         os.ftruncate(self._descriptor, 1)
@@ -125,7 +129,10 @@ class FilePart:
             os.ftruncate(self._descriptor, end)
 
     def publish(self, size: int, target: Target, journal: Journal) -> None:
-        os.ftruncate(self._descriptor, target.finish(size))
+        length = target.finish(size)
+        os.ftruncate(self._descriptor, length)
+        if self._preallocate:
+            allocate(self._descriptor, length)
         self._set_rights()
         os.fsync(self._descriptor)
         # It is for those who come after a kill; after the loss of the machine the name alone tells.
@@ -195,6 +202,13 @@ def _umask() -> int:
         if line.startswith("Umask:"):
             return int(line.split()[1], 8)
     return 0o077
+
+
+def _check_plain(path: Path) -> None:
+    """Raises ImageFault where something has the name that is no file, such as a link to a device of the machine."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise ImageFault(str(path), "BadTarget", "what has the name of the disk is not a file: remove it")
 
 
 def _locked(part: Path, path: Path) -> int:

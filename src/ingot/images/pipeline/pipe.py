@@ -1,49 +1,29 @@
 """What comes through a pipe, as a blob that can be read once."""
 
 import os
-from typing import Self
 
-from ingot.images.blob import Bytes, ByteStream, no_ranges
-from ingot.images.fault import ImageFault
+from ingot.images.blob import ByteStream
+from ingot.images.single_blob import SingleBlob, SingleStream
 
 
-class PipeBlob:
-    """The bytes of an open descriptor up to its end. Nobody knows how many they are: `size` is 0."""
-
-    ranged = False
-    size = 0
+class PipeBlob(SingleBlob):
+    """The bytes of an open descriptor up to its end."""
 
     def __init__(self, descriptor: int, subject: str) -> None:
-        self.subject = subject
+        super().__init__(subject)
         self._descriptor = descriptor
 
-    def readinto(self, start: int, buffer: memoryview) -> None:
-        raise no_ranges(self)
-
-    def read(self, start: int, length: int) -> Bytes:
-        raise no_ranges(self)
-
-    def stream(self, start: int = 0) -> ByteStream:
-        if start:
-            raise ImageFault(self.subject, "NoRanges", "it comes once, from its start")
+    def open(self) -> ByteStream:
         return _PipeStream(self._descriptor)
 
 
-class _PipeStream:
+class _PipeStream(SingleStream):
     def __init__(self, descriptor: int) -> None:
+        super().__init__()
         self._descriptor = descriptor
-        self.position = 0
 
-    def readinto(self, buffer: memoryview) -> int:
-        count = os.readv(self._descriptor, [buffer])
-        self.position += count
-        return count
+    def take(self, buffer: memoryview) -> int:
+        return os.readv(self._descriptor, [buffer])
 
     def close(self) -> None:
         """It is not ours."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

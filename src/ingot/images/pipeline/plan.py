@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from ingot.images.content import Content, Extent
 from ingot.images.fault import ImageFault
 
-# What is remembered as done or not. Several are read at once where that is quick.
-UNIT = 2 << 20
+# What is remembered as done or not: so small that a slow line soon has some done. Many are read at once where that is
+# quick.
+UNIT = 256 << 10
 # Each takes about 250 bytes. Of a disk in more of them, data that are in the same grain are taken as one, with the
 # zeros between them: first in small grains, then in larger ones.
 _MOST = 1 << 18

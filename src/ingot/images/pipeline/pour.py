@@ -10,7 +10,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import SAVE_SECONDS, SYNC_SECONDS
 from ingot.images.pipeline.journal import Journal, State
-from ingot.images.pipeline.sink import Sink, open_sink
+from ingot.images.pipeline.sink import RAW, Sink, open_sink
 from ingot.images.pipeline.target import Target
 from ingot.images.pipeline.writer import Writer
 from ingot.images.sniff import HEAD, sniff
@@ -56,7 +56,7 @@ class Pourer:
         try:
             with self._open(self._resumed.stream if self._resumed else None) as stream:
                 self.total = stream.total
-                self._format = self._format or sniff(stream.head(HEAD))
+                self._format = self._format or _format(stream, bounds)
                 return self._pour(stream, writer, _Saving(journal, self._target), bounds, progress)
         finally:
             writer.close()
@@ -94,6 +94,14 @@ class Pourer:
             raise ImageFault(str(self._spool), "BadCheckpoint", message, retry=True) from None
 
 
+def _format(stream: Stream, bounds: Bounds) -> str:
+    """What the disk is in. Raises ImageFault for a raw one that is known to be too large, before it is written."""
+    format = sniff(stream.head(HEAD))
+    if format in RAW and stream.size is not None:
+        bounds.check(stream.size)
+    return format
+
+
 class _Saving:
     """Writes the journal when that is due, behind the bytes that it tells of."""
 
@@ -120,5 +128,6 @@ class _Saving:
                 self._journal.save_durable(state)
             else:
                 self._journal.save(state)
+            sink.note(lasting)
 
         writer.then(work)

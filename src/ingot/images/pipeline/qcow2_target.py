@@ -22,6 +22,9 @@ class Qcow2Target:
     `clusters` is the `state` of an earlier one that this goes on from; the file ends at `end` then.
     """
 
+    # Few chunks of an image are cut by that: later imports take those that are in one piece.
+    together = 2 << 20
+
     def __init__(self, file: Target, clusters: bytes = b"") -> None:
         self._file = file
         # The disk's clusters in the order of the file, where the header is before them.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingot.images.chunk import Chunk
-from ingot.images.seeds import Seeds
+from ingot.images.pipeline.delta import LocalChunks
+from ingot.images.seeds import open_listed
 
 # <linux/fs.h>: FIDEDUPERANGE, with one destination.
 _DEDUPE = 0xC0189436
@@ -28,13 +29,13 @@ class _Same:
     length: int
 
 
-def share(disk: int, seeds: Seeds, chunks: Iterable[tuple[int, Chunk]]) -> int:
-    """Makes the open file `disk`, on which chunks are at these places, share blocks with the disks that have them too;
+def share(disk: int, near: LocalChunks, chunks: Iterable[tuple[int, Chunk]]) -> int:
+    """Makes the open file `disk`, on which chunks are at these places, share blocks with disks that have them too;
     how many bytes. The kernel compares before it shares, so nobody's bytes change."""
     shared = 0
     with contextlib.ExitStack() as stack:
         opened: dict[Path, int | None] = {}
-        for same in _joined(_found(seeds, chunks)):
+        for same in _joined(_found(near, chunks)):
             if same.path not in opened:
                 opened[same.path] = _open_beside(same.path, disk, stack)
             source = opened[same.path]
@@ -47,9 +48,9 @@ def share(disk: int, seeds: Seeds, chunks: Iterable[tuple[int, Chunk]]) -> int:
     return shared
 
 
-def _found(seeds: Seeds, chunks: Iterable[tuple[int, Chunk]]) -> Iterator[_Same]:
+def _found(near: LocalChunks, chunks: Iterable[tuple[int, Chunk]]) -> Iterator[_Same]:
     for place, chunk in chunks:
-        found = seeds.find(chunk.digest)
+        found = near.find(chunk.digest)
         if found is not None and found.size == chunk.size:
             yield _Same(found.path, found.offset, place, chunk.size)
 
@@ -79,7 +80,7 @@ def _follows(last: _Same, part: _Same) -> bool:
 def _open_beside(path: Path, disk: int, stack: contextlib.ExitStack) -> int | None:
     """The file, open, if it is on the disk's filesystem."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_listed(path)
     except OSError:
         return None
     stack.callback(os.close, descriptor)

@@ -16,9 +16,10 @@ from ingot.images.pipeline.target import FileTarget
 from ingot.images.pipeline.writer import Writer
 from ingot.images.qcow2.arrivals import ENDLESS
 from ingot.images.qcow2.stream import Qcow2Stream
+from ingot.images.sniff import PAGE, page_fault
 
 Write = Callable[[int, memoryview], None]
-_RAW = ("raw", "iso")
+RAW = ("raw", "iso")
 
 
 class Sink(Protocol):
@@ -40,6 +41,10 @@ class Sink(Protocol):
 
     def state(self) -> bytes | None:
         """All that is needed to go on, between two calls of `feed`; None where that is impossible."""
+
+    def note(self, lasting: bool) -> None:
+        """The oldest state that was not noted is in the journal; `lasting`: as the one for after the loss of the
+        machine. For any thread."""
 
     def sync(self) -> None:
         """Returns when what was put aside is on the disk."""
@@ -74,6 +79,9 @@ class RawSink:
 
     def state(self) -> bytes:
         return self._position.to_bytes(8, "big")
+
+    def note(self, lasting: bool) -> None:
+        """Nothing is put aside."""
 
     def sync(self) -> None:
         """Nothing is put aside."""
@@ -110,6 +118,9 @@ class Qcow2Sink:
 
     def state(self) -> bytes:
         return self._stream.state()
+
+    def note(self, lasting: bool) -> None:
+        self._stream.note(lasting)
 
     def sync(self) -> None:
         self._stream.sync()
@@ -152,6 +163,9 @@ class ForeignSink:
     def state(self) -> None:
         return None
 
+    def note(self, lasting: bool) -> None:
+        """It has no state."""
+
     def sync(self) -> None:
         """Nobody goes on with it."""
 
@@ -165,10 +179,12 @@ class ForeignSink:
 def open_sink(format: str, subject: str, write: Write, bounds: Bounds, spool: Path, state: bytes = b"") -> Sink:
     """The sink for an image of a format, as `sniff` has it; from where `state` was taken on. Raises ImageFault for one
     that cannot be decoded or a state that does not fit, and OSError of the spool."""
-    if format in _RAW:
+    if format in RAW:
         return RawSink(subject, write, bounds, state)
     if format == "qcow2":
         return Qcow2Sink(subject, write, bounds, spool, state)
+    if format == PAGE:
+        raise page_fault(subject)
     if format in PACKED:
         raise ImageFault(subject, "BadFormat", f"its disk is {format} once more: unpack it before")
     return ForeignSink(subject, write, bounds, spool, format)

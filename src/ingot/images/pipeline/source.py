@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ingot.images.fault import ImageFault
+from ingot.images.reference import is_explicit
 from ingot.images.registry.address import public
 
 FORMS = (
@@ -21,6 +22,12 @@ class Kind(StrEnum):
     FILE = "file"
     STDIN = "stdin"
     NBD = "nbd"
+    S3 = "s3"
+    # A raw file, or a block device, as the disk that it is, whatever it looks like: a guest may have written that.
+    DISK = "disk"
+    DEVICE = "device"
+    # A disk of zeros; `place` is its size.
+    BLANK = "blank"
 
 
 _SCHEMES = {
@@ -38,7 +45,7 @@ _SCHEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`place` is a reference, a URL or a path, by its kind."""
+    """`place` is a reference, a URL, a path or a size, by its kind. Kinds from S3 on are named by programs only."""
 
     kind: Kind
     place: str
@@ -53,7 +60,8 @@ class Source:
             return cls._of_url(text, scheme.lower(), rest)
         if not text:
             raise ImageFault("source", "BadSource", f"it is empty; it may be {FORMS}")
-        if text.startswith(("/", ".", "~")) or text.endswith(_SUFFIXES) or Path(text).exists():
+        like_a_file = text.endswith(_SUFFIXES) and not is_explicit(text)
+        if text.startswith(("/", ".", "~")) or like_a_file or Path(text).exists():
             return cls(Kind.FILE, str(Path(text).expanduser()))
         return cls(Kind.REGISTRY, text)
 
@@ -73,10 +81,18 @@ class Source:
         match self.kind:
             case Kind.STDIN:
                 return "standard input"
-            case Kind.HTTP:
+            case Kind.BLANK:
+                return "a blank disk"
+            case Kind.HTTP | Kind.S3:
                 return public(self.place)
             case Kind.NBD:
                 user, at, _ = urlsplit(self.place).netloc.rpartition("@")
                 return self.place.replace(user + at, "", 1)
             case _:
                 return self.place
+
+
+def missing(path: Path) -> ImageFault:
+    """For a file that is not there: what was named may have been meant as an image in a registry."""
+    message = "No such file or directory; an image in a registry is named as docker://HOST/REPOSITORY:TAG"
+    return ImageFault(str(path), "Unreadable", message)

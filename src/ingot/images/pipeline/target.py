@@ -1,6 +1,5 @@
 """What an import writes to: a sparse file, or a block device that was emptied first."""
 
-import ctypes
 import errno
 import os
 import stat
@@ -8,16 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from ingot.images.fallocate import KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE, fallocate
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.buffer import ALIGNMENT, Buffer
 
-# <linux/falloc.h>
-_KEEP_SIZE = 1
-_PUNCH_HOLE = 2
-_ZERO_RANGE = 16
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_LIBC.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
-_CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
 # The kernel empties so much at a time, so that the work can be broken off.
 _STEP = 1 << 30
 # Bytes that are all zeros in pieces of this size, and aligned to it, are left out of the target.
@@ -26,7 +19,12 @@ _ZEROS = bytes(HOLE)
 
 
 class Target(Protocol):
-    """A disk that is being written, by several threads at once. What nobody writes is zeros."""
+    """A disk that is being written, by several threads at once. What nobody writes is zeros.
+
+    `together`: what is written in pieces of so many bytes lies in one piece in the file too; 0 where all does.
+    """
+
+    together: int
 
     def write(self, start: int, data: memoryview) -> None:
         """Writes all of it, from the place in a Buffer that it belongs to. Raises OSError."""
@@ -55,6 +53,8 @@ class FileTarget:
     Aligned data go to the disk past the page cache where the filesystem allows it: that takes a tenth of the CPU, and
     leaves the cache to those who will read again.
     """
+
+    together = 0
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -114,15 +114,15 @@ def _write(descriptor: int, start: int, data: memoryview) -> None:
 def write_sparse(target: Target, start: int, buffer: Buffer, length: int) -> int:
     """Writes what is in a buffer for `start` but for the pieces that are all zeros; how many bytes were written."""
     written, at = 0, 0
-    index, view = buffer.index(start), buffer.place(start, length)
+    view = buffer.place(start, length)
     while at < length:
         # The first piece ends where the target's pieces do.
         end = min(at + HOLE - (start + at) % HOLE, length)
-        if _zeros(buffer.data, index + at, end - at):
+        if buffer.equals(start, at, _zeros(end - at)):
             at = end
             continue
         begin = at
-        while end < length and not _zeros(buffer.data, index + end, min(HOLE, length - end)):
+        while end < length and not buffer.equals(start, end, _zeros(min(HOLE, length - end))):
             end = min(end + HOLE, length)
         target.write(start + begin, view[begin:end])
         written += end - begin
@@ -130,14 +130,38 @@ def write_sparse(target: Target, start: int, buffer: Buffer, length: int) -> int
     return written
 
 
-def _zeros(data: bytearray, index: int, length: int) -> bool:
-    # `startswith` compares in place: slices would copy, and memoryviews compare byte by byte.
-    return data.startswith(_ZEROS if length == HOLE else _ZEROS[:length], index)
+def _zeros(length: int) -> bytes:
+    return _ZEROS if length == HOLE else _ZEROS[:length]
 
 
-def empty_device(descriptor: int, size: int) -> None:
-    """Makes a whole device zeros: by a discard that promises zeros, or else by writing them. Raises OSError."""
-    _empty(descriptor, 0, size)
+def empty_device(descriptor: int, size: int, keep: bool = False) -> None:
+    """Makes a whole device zeros: by a discard that promises zeros, or else by writing them. With `keep` they are
+    written in any case, so that a device whose room is shared has all of its own. Raises OSError."""
+    _empty(descriptor, 0, size, keep)
+
+
+def allocate(descriptor: int, size: int) -> None:
+    """Gives a file of `size` bytes room for all of them, holes too; its bytes stay. Raises OSError."""
+    for at in range(0, size, _STEP):
+        length = min(_STEP, size - at)
+        if not fallocate(descriptor, KEEP_SIZE, at, length):
+            _fill(descriptor, at, at + length)
+
+
+def _fill(descriptor: int, start: int, end: int) -> None:
+    """Writes zeros to holes, where the filesystem gives no room without that."""
+    while start < end:
+        start = min(os.lseek(descriptor, start, os.SEEK_HOLE), end)
+        try:
+            stop = min(os.lseek(descriptor, start, os.SEEK_DATA), end)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            stop = end
+        while start < stop:
+            length = min(len(_ZEROS), stop - start)
+            _write(descriptor, start, memoryview(_ZEROS)[:length])
+            start += length
 
 
 def _clear(descriptor: int, start: int, end: int, size: int) -> None:
@@ -150,20 +174,11 @@ def _clear(descriptor: int, start: int, end: int, size: int) -> None:
     _empty(descriptor, first, last)
 
 
-def _empty(descriptor: int, start: int, end: int) -> None:
+def _empty(descriptor: int, start: int, end: int, keep: bool = False) -> None:
     for at in range(start, end, _STEP):
         length = min(_STEP, end - at)
-        if not _fallocate(descriptor, _PUNCH_HOLE | _KEEP_SIZE, at, length):
-            _fallocate(descriptor, _ZERO_RANGE | _KEEP_SIZE, at, length, needed=True)
-
-
-def _fallocate(descriptor: int, mode: int, start: int, length: int, needed: bool = False) -> bool:
-    if _LIBC.fallocate(descriptor, mode, start, length) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _CANNOT and not needed:
-        return False
-    raise OSError(number, os.strerror(number))
+        if keep or not fallocate(descriptor, PUNCH_HOLE | KEEP_SIZE, at, length):
+            fallocate(descriptor, ZERO_RANGE | KEEP_SIZE, at, length, needed=True)
 
 
 def is_device(path: Path) -> bool:

@@ -7,6 +7,8 @@ import struct
 from dataclasses import dataclass
 from typing import Self
 
+from ingot.images.fault import ImageFault
+
 HEAD = 512
 SECTOR = 512
 MAGIC = b"QFI\xfb"
@@ -29,6 +31,10 @@ _MOST_REFCOUNT_ORDER = 6
 MOST_BYTES = 1 << 50
 ZLIB, ZSTD = 0, 1
 _FLATTEN = "make it whole with `qemu-img convert -O qcow2`"
+_DECRYPT = (
+    "decrypt it with its key, by `qemu-img convert --object secret,id=key,file=KEYFILE --image-opts "
+    "driver=qcow2,encrypt.key-secret=key,file.filename=IMAGE -O qcow2`"
+)
 
 
 class BadHeader(ValueError):
@@ -98,7 +104,7 @@ class Header:
         if self.features & _DATA_FILE:
             raise BadHeader(f"has an external data file, which could be any file of the node: {_FLATTEN}")
         if self.encryption:
-            raise BadHeader(f"is encrypted, and there is no key for it: {_FLATTEN}")
+            raise BadHeader(f"is encrypted, and there is no key for it: {_DECRYPT}")
         if self.features & _CORRUPT:
             raise BadHeader("is marked as corrupt: mend it with `qemu-img check -r all`")
         if unknown := self.features & ~(_DIRTY | _COMPRESSION | _EXTENDED):
@@ -136,3 +142,13 @@ class Header:
             )
         if self.l1_offset % self.cluster_size or self.l1_offset == 0:
             raise BadHeader(f"has its L1 table at byte {self.l1_offset}, which is not the start of a cluster")
+
+
+def virtual_size(head: bytes, subject: str) -> int:
+    """The size of the disk in an image that begins with `head`. Raises ImageFault for one that cannot be used."""
+    try:
+        header = Header.parse(head[:HEAD])
+        header.check()
+    except BadHeader as error:
+        raise ImageFault(subject, "BadQcow2", f"its disk {error}") from None
+    return header.size

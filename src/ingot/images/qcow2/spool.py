@@ -2,10 +2,13 @@
 
 import os
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+from ingot.images.fallocate import KEEP_SIZE, PUNCH_HOLE, fallocate
 from ingot.images.fault import ImageFault
 from ingot.images.own_file import create_own, open_own
 
@@ -23,6 +26,13 @@ class Spool:
         self.starts = starts
         self.ends = ends
         self._descriptor = descriptor
+        # What was kept for checkpoints, by their number; how many were taken, and how many of these are noted.
+        self._kept: dict[int, tuple[int, int]] = {}
+        self._taken = self._noted = 0
+        # Those that somebody may go on from. Of an earlier process it is not known what they need.
+        self._latest = self._lasting = 0
+        self._earlier = False
+        self._notes: deque[bool] = deque()
 
     @classmethod
     def create(cls, path: Path) -> Self:
@@ -32,11 +42,13 @@ class Spool:
     @classmethod
     def reopen(cls, path: Path, starts: "array[int]", ends: "array[int]") -> Self:
         """One that an earlier process of this user wrote. Raises OSError when it is gone."""
-        return cls(path, starts, ends, open_own(path))
+        made = cls(path, starts, ends, open_own(path))
+        made._earlier = True
+        return made
 
     def add(self, start: int, data: memoryview) -> None:
         """Puts bytes aside. Raises ImageFault when they come in too many pieces, and OSError."""
-        self.keep(start, data)
+        self._write(start, data)
         end = start + len(data)
         if self.ends and start <= self.ends[-1]:
             self.total += max(0, end - self.ends[-1])
@@ -49,7 +61,44 @@ class Spool:
         self.total += len(data)
 
     def keep(self, start: int, data: memoryview) -> None:
-        """Writes bytes that are not counted, for `kept`."""
+        """Keeps the bytes that a checkpoint needs which is taken now, until later ones are noted. They do not count in
+        `total`. Raises OSError."""
+        self._free()
+        self._write(start, data)
+        self._taken += 1
+        self._kept[self._taken] = (start, start + len(data))
+
+    def note(self, lasting: bool) -> None:
+        """The oldest checkpoint that was not noted yet is where the next process goes on; with `lasting`, where it does
+        after the loss of the machine. For any thread."""
+        self._notes.append(lasting)
+
+    def _free(self) -> None:
+        """Gives back the room of what was kept for checkpoints that nobody will go on from any more."""
+        while self._notes:
+            self._noted += 1
+            if self._notes.popleft():
+                self._lasting = self._noted
+            else:
+                self._latest = self._noted
+        if self._earlier and not (self._latest and self._lasting):
+            return
+        for number in [number for number in self._kept if number <= self._noted]:
+            if number not in (self._latest, self._lasting):
+                start, end = self._kept.pop(number)
+                for first, stop in self._unneeded(start, end):
+                    fallocate(self._descriptor, PUNCH_HOLE | KEEP_SIZE, first, stop - first)
+
+    def _unneeded(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """What of a range was neither added nor is kept for others."""
+        first, beyond = max(bisect_right(self.starts, start) - 1, 0), bisect_left(self.starts, end)
+        added = zip(self.starts[first:beyond], self.ends[first:beyond], strict=True)
+        for begin, stop in sorted([*added, *self._kept.values(), (end, end)]):
+            if start < min(begin, end):
+                yield start, min(begin, end)
+            start = max(start, stop)
+
+    def _write(self, start: int, data: memoryview) -> None:
         while len(data):
             count = os.pwrite(self._descriptor, data, start)
             start, data = start + count, data[count:]

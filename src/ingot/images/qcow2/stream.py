@@ -105,7 +105,7 @@ class Qcow2Stream:
         self._arrivals.know_end(self.position)
         self._work_tables()
         if not self._arrivals.complete:
-            raise self._truncated("all of its tables")
+            raise self._truncated("some of its tables")
         for run in self._forecast:
             self._write_last(run)
         for index in sorted(self._behind | self._deferred):
@@ -118,6 +118,10 @@ class Qcow2Stream:
         """What `resume` needs. It counts after a failure of power only if `sync` is called then."""
         self._spool.keep(self._base, self._bytes(self._base, self.position))
         return Checkpoint.of(self.position, self._done, self._base, self._spool, self._deferred).encode()
+
+    def note(self, lasting: bool) -> None:
+        """As Spool.note: for the oldest `state` that was not noted yet."""
+        self._spool.note(lasting)
 
     def sync(self) -> None:
         """Returns when the spool is on disk."""
@@ -224,10 +228,11 @@ class Qcow2Stream:
             packed = bytearray(self._bytes(run.host, end)).ljust(run.stored, b"\0")
             self._write_packed(run, memoryview(packed))
         elif run.kind is Kind.COMPRESSED or run.host >= end or run.host + run.stored - end >= self.header.cluster_size:
-            raise self._truncated(f"the bytes from {run.start} on of its disk")
+            raise self._truncated(f"the disk's bytes from {run.start} on")
 
     def _truncated(self, what: str) -> ImageFault:
-        return ImageFault(self._subject, "Truncated", f"it ends at byte {self.position}, before {what} came")
+        message = f"the file is cut off: it ends at byte {self.position}, and lacks {what}; take a whole copy of it"
+        return ImageFault(self._subject, "Truncated", message)
 
     def _write_spooled(self, run: Run, border: int) -> None:
         """A run, before `border` of the file, whose bytes came before it was known where they go."""

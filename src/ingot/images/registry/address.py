@@ -11,6 +11,7 @@ from ingot.images.fault import ImageFault
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8192
+_LONGEST_LABEL = 63
 _VISIBLE = re.compile("[!-~]+")
 
 
@@ -44,6 +45,9 @@ def _split(url: str) -> tuple[Origin, str]:
     scheme = parts.scheme.lower()
     if scheme not in _PORTS or not parts.hostname:
         raise ValueError(f"{scheme[:20] or 'no scheme'} is not accepted: http and https are")
+    # What Python would refuse, when it is to look the name up, by an error of another sort.
+    if not all(0 < len(label) <= _LONGEST_LABEL for label in parts.hostname.removesuffix(".").split(".")):
+        raise ValueError(f"a host has 1 to {_LONGEST_LABEL} characters between its dots")
     if parts.username is not None or parts.password is not None:
         raise ValueError("credentials do not belong into an address")
     path = parts.path or "/"

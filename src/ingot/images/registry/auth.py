@@ -10,9 +10,10 @@ import msgspec
 
 from ingot.images.fault import ImageFault
 from ingot.images.registry import credentials
-from ingot.images.registry.address import Origin, check_redirect, public, split
+from ingot.images.registry.address import Origin, check_redirect, netloc, public, split
 from ingot.images.registry.challenge import Challenge, parse_challenges
 from ingot.images.registry.credentials import Credentials
+from ingot.images.registry.recent import Recent
 from ingot.images.registry.refusal import LOG_IN, refusal
 from ingot.images.registry.response import Response
 from ingot.images.registry.retry import persist
@@ -23,6 +24,8 @@ _LONGEST_TOKEN = 1 << 15
 # What a token lasts where its server does not say, and what is left of one that is not used any more.
 _USUAL_SECONDS = 60
 _MARGIN = 10
+# A pass may have 32 KiB. One that is asked for once more costs a request.
+_MOST_PASSES, _MOST_CHALLENGES = 64, 256
 
 
 class _Token(msgspec.Struct):
@@ -62,11 +65,10 @@ class Auth:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._passes: dict[Scope, _Pass] = {}
-        self._challenges: dict[tuple[str, Origin], Challenge] = {}
+        self._passes: Recent[Scope, _Pass] = Recent(_MOST_PASSES)
+        self._challenges: Recent[tuple[str, Origin], Challenge] = Recent(_MOST_CHALLENGES)
         # Held while the pass of that scope is asked for, which takes as long as its server likes.
-        self._turns: dict[Scope, threading.Lock] = {}
-        self._lock = threading.Lock()
+        self._turns: Recent[Scope, threading.Lock] = Recent(_MOST_PASSES)
 
     def send(self, request: Request, scope: Scope, send: Callable[[Request], Response]) -> Response:
         """The registry's answer by `send`; after a refusal with a challenge once more, with what was asked for.
@@ -78,17 +80,20 @@ class Auth:
         response = send(replace(request, authorization=known))
         if response.status != 401:
             return response
+        _check_origin(response, origin)
         challenges = parse_challenges(response.headers.get_all("WWW-Authenticate") or [])
         chosen = next((each for each in challenges if each.scheme in ("bearer", "basic")), None)
         if chosen is None:
             return response
         response.discard()
-        with self._turn(scope):
+        with self._turns.made(scope, threading.Lock):
             there = self._passes.get(scope)
             if there is None or there.authorization == known:
-                self._challenges[scope.registry, origin] = chosen
-                there = self._passes[scope] = self._obtain(chosen, scope, origin, request.subject)
+                self._challenges.put((scope.registry, origin), chosen)
+                there = self._passes.put(scope, self._obtain(chosen, scope, origin, request.subject))
         response = send(replace(request, authorization=there.authorization))
+        if response.status == 401:
+            _check_origin(response, origin)
         if response.status == 401 and there.owner:
             raise refusal(response, f"{scope.registry} refuses {there.owner}")
         return response
@@ -101,19 +106,23 @@ class Auth:
         challenge = self._challenges.get((scope.registry, origin))
         if challenge is None:
             return ""
-        with self._turn(scope):
+        with self._turns.made(scope, threading.Lock):
             there = self._passes.get(scope)
             if there is None or there.until <= time.monotonic():
-                there = self._passes[scope] = self._obtain(challenge, scope, origin, subject)
+                try:
+                    there = self._passes.put(scope, self._obtain(challenge, scope, origin, subject))
+                except ImageFault as fault:
+                    # The challenge may have been of another repository: this one may want nothing of us.
+                    if fault.retry:
+                        raise
+                    return ""
             return there.authorization
-
-    def _turn(self, scope: Scope) -> threading.Lock:
-        with self._lock:
-            return self._turns.setdefault(scope, threading.Lock())
 
     def _obtain(self, challenge: Challenge, scope: Scope, origin: Origin, subject: str) -> _Pass:
         # Read anew each time: what is in the files, or what a helper says, may be of short life itself.
-        found = credentials.find(self._transport.settings.auth_files, scope.registry, scope.repository)
+        settings = self._transport.settings
+        found = settings.logins.get(scope.registry)
+        found = found or credentials.find(settings.auth_files, scope.registry, scope.repository)
         if challenge.scheme == "basic":
             if found is None:
                 raise ImageFault(subject, "Unauthorized", self._lacking(scope.registry))
@@ -151,6 +160,15 @@ class Auth:
         response.discard()
         why = f"{public(request.url)} answers {response.status}, and gives no token to {who}"
         raise ImageFault(request.subject, "Unauthorized", why)
+
+
+def _check_origin(response: Response, asked: Origin) -> None:
+    """Raises ImageFault for a refusal by another server than the one that was asked: a challenge of it must not be
+    answered, for then a redirect would be enough to learn a registry's password."""
+    origin, _ = split(response.url, response.subject)
+    if origin != asked:
+        own, other = netloc(asked), netloc(origin)
+        raise refusal(response, f"{own} sends us to {other}, which wants credentials: those for {own} go nowhere else")
 
 
 def _token_request(realm: str, fields: list[tuple[str, str]], found: Credentials | None, subject: str) -> Request:

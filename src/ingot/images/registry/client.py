@@ -1,7 +1,6 @@
 """Registries: images are found, read, pushed and deleted by their references."""
 
 import copy
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self, TypeVar
@@ -18,6 +17,7 @@ from ingot.images.registry.endpoint import Endpoint
 from ingot.images.registry.failover import FailoverBlob
 from ingot.images.registry.manifest import Descriptor, Manifest, Platform, decode
 from ingot.images.registry.platform import check, choose, own_platform
+from ingot.images.registry.recent import Recent
 from ingot.images.registry.repository import Document, Repository
 from ingot.images.registry.settings import Settings
 from ingot.images.registry.transport import Transport
@@ -26,6 +26,7 @@ from ingot.images.registry.upload import Progress
 _T = TypeVar("_T")
 # An index in an index is rare, and deeper is nobody's intention.
 _DEEPEST = 3
+_MOST_ENDPOINTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,7 @@ class Registry:
         self.transport = Transport(settings or Settings.load())
         self._auth = Auth(self.transport)
         self._mirrors = self.transport.settings.mirrors
-        self._endpoints: dict[str, Endpoint] = {}
-        self._lock = threading.Lock()
+        self._endpoints: Recent[str, Endpoint] = Recent(_MOST_ENDPOINTS)
 
     @property
     def origin(self) -> Self:
@@ -105,8 +105,9 @@ class Registry:
     def blob(self, reference: Reference, descriptor: Descriptor) -> Blob:
         """A layer or other blob, to be read. Asks nobody yet. Whoever reads all of it checks the digest."""
         subject = f"{reference.name}@{descriptor.digest}"
-        blobs = [place.blob(descriptor, subject) for place in self._places(reference)]
-        return FailoverBlob(blobs) if len(blobs) > 1 else blobs[0]
+        places = self._places(reference)
+        blobs = [place.blob(descriptor, subject) for place in places]
+        return FailoverBlob(blobs, [place.endpoint.left for place in places]) if len(blobs) > 1 else blobs[0]
 
     def tags(self, reference: Reference) -> Iterator[str]:
         return listing.tags(self._own(reference), reference.name)
@@ -195,6 +196,10 @@ class Registry:
             referrers.detach_by_tag(place, document.parsed.subject.digest, document.digest, subject)
         return document.digest
 
+    def tidy(self) -> None:
+        """Closes the connections that nobody has used for long."""
+        self.transport.tidy()
+
     def close(self) -> None:
         """Closes the connections that nobody uses."""
         self.transport.close()
@@ -228,7 +233,4 @@ class Registry:
         return Repository(self._endpoint(reference.registry), reference.repository)
 
     def _endpoint(self, registry: str) -> Endpoint:
-        with self._lock:
-            if registry not in self._endpoints:
-                self._endpoints[registry] = Endpoint(self.transport, self._auth, registry)
-            return self._endpoints[registry]
+        return self._endpoints.made(registry, lambda: Endpoint(self.transport, self._auth, registry))

@@ -1,7 +1,6 @@
 """Credentials that docker and podman keep: in a file, or behind a helper program."""
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,12 +18,13 @@ _HELPER_SECONDS = 30.0
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """A user with a password, or a `token` that a token server takes in exchange for others. `place`: the file or
-    helper that they come from."""
+    helper that they come from. `private`: others read what is told of them, so that even the user is not named."""
 
     user: str
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
     place: str = field(default="", compare=False)
+    private: bool = field(default=False, compare=False)
 
     @property
     def basic(self) -> str:
@@ -33,7 +33,8 @@ class Credentials:
 
     def __str__(self) -> str:
         """Without the secret."""
-        kind = "the token" if self.token else f"the password of {self.user!r}"
+        user = "" if self.private else f" of {self.user!r}"
+        kind = "the token" if self.token else f"the password{user}"
         return f"{kind} from {self.place}"
 
 
@@ -65,6 +66,15 @@ def find(files: tuple[Path, ...], registry: str, repository: str) -> Credentials
     return None
 
 
+def find_in(text: bytes, place: str, registry: str, repository: str) -> Credentials | None:
+    """As `find`, in the text of such a file. Helpers that it names are not asked: it may be a stranger's. Raises
+    ImageFault."""
+    file = _decoded(text, place)
+    auths = file.auths or {}
+    known = (_credentials(place, name, auths[name]) for name in _names(registry, repository) if name in auths)
+    return next((entry for entry in known if entry), None)
+
+
 def _in_file(path: Path, file: _File, registry: str, repository: str) -> Credentials | None:
     names = list(_names(registry, repository))
     helpers = file.cred_helpers or {}
@@ -74,7 +84,7 @@ def _in_file(path: Path, file: _File, registry: str, repository: str) -> Credent
     auths = file.auths or {}
     for name in names:
         if name in auths:
-            entry = _credentials(path, name, auths[name])
+            entry = _credentials(str(path), name, auths[name])
             if entry:
                 return entry
     if file.creds_store:
@@ -95,27 +105,37 @@ def _names(registry: str, repository: str) -> Iterator[str]:
 def _read(path: Path) -> _File:
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MOST_BYTES), type=_File)
+            return _decoded(file.read(_MOST_BYTES), str(path))
     except FileNotFoundError:
         raise ImageFault(str(path), "BadCredentials", "this file with credentials is not there") from None
-    except (OSError, msgspec.MsgspecError, RecursionError):
+    except OSError:
+        raise _unreadable(str(path)) from None
+
+
+def _decoded(text: bytes, place: str) -> _File:
+    try:
+        return msgspec.json.decode(text, type=_File)
+    except (msgspec.MsgspecError, RecursionError):
         # What is wrong in it may be a part of a password.
-        raise ImageFault(
-            str(path), "BadCredentials", "it cannot be read; docker's config.json or podman's auth.json is accepted"
-        ) from None
+        raise _unreadable(place) from None
 
 
-def _credentials(path: Path, name: str, entry: _Entry) -> Credentials | None:
+def _unreadable(place: str) -> ImageFault:
+    message = "it cannot be read; docker's config.json or podman's auth.json is accepted"
+    return ImageFault(place, "BadCredentials", message)
+
+
+def _credentials(place: str, name: str, entry: _Entry) -> Credentials | None:
     if entry.auth:
         try:
             user, colon, password = base64.b64decode(entry.auth, validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             colon = ""
         if not colon:
-            raise ImageFault(str(path), "BadCredentials", f"`auth` of {name} is not the base64 of USER:PASSWORD")
-        return Credentials(user, password.rstrip("\0"), entry.identitytoken, str(path))
+            raise ImageFault(place, "BadCredentials", f"`auth` of {name} is not the base64 of USER:PASSWORD")
+        return Credentials(user, password.rstrip("\0"), entry.identitytoken, place)
     if entry.username or entry.identitytoken:
-        return Credentials(entry.username, entry.password, entry.identitytoken, str(path))
+        return Credentials(entry.username, entry.password, entry.identitytoken, place)
     return None
 
 

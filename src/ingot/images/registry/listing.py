@@ -1,6 +1,7 @@
 """Lists that a registry gives in pages: tags, repositories."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urljoin
 
@@ -19,6 +20,7 @@ _MOST_BYTES = 4 << 20
 _MOST_PAGES = 2000
 # All pages together, which a caller may want to sort.
 _MOST_LIST = 64 << 20
+_MOST_SECONDS = 300.0
 _NEXT = re.compile(r'<([^<>\s]{1,4096})>\s*;\s*rel="?next"?')
 
 
@@ -50,7 +52,11 @@ def _checked(names: list[str], right: Callable[[str], bool], subject: str) -> li
 def _pages(endpoint: Endpoint, path: str, scope: Scope, subject: str) -> Iterator[_Page]:
     seen = set()
     left = _MOST_LIST
+    until = time.monotonic() + _MOST_SECONDS
     for _ in range(_MOST_PAGES):
+        if time.monotonic() > until:
+            message = f"its registry has not sent its list after {_MOST_SECONDS:g} s: name a tag"
+            raise ImageFault(subject, "TooSlow", message, retry=True)
         seen.add(path)
         response, body = endpoint.document(path, scope, subject, min(_MOST_BYTES, left))
         left -= len(body)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
-from ingot.images.fault import ImageFault
+from ingot.images.authorities import trust, trust_text
 from ingot.images.registry.address import Origin, netloc, own
 from ingot.images.registry.paced import PacedSocket, PacedTlsSocket
 from ingot.images.registry.proxy import proxy_for
@@ -19,7 +19,6 @@ from ingot.images.registry.settings import Settings
 
 # Many servers close a connection that was idle for a minute.
 _IDLE_SECONDS = 50.0
-_IDLE_MOST = 32
 Admit = Callable[[bool], None]
 
 
@@ -61,7 +60,7 @@ def _anybody(near: bool) -> None:
     """Admits every peer."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Line:
     """A connection. `used`: it has carried a request before, so the server may have closed it meanwhile.
 
@@ -82,9 +81,12 @@ class Line:
     def close(self) -> None:
         self.connection.close()
 
+    def old(self) -> bool:
+        return time.monotonic() - self.since > _IDLE_SECONDS
+
     def stale(self) -> bool:
-        """Whether the server has closed it, or said something unasked."""
-        if time.monotonic() - self.since > _IDLE_SECONDS or self.connection.sock is None:
+        """Whether the server has closed it, or is about to, or said something unasked."""
+        if self.old() or self.connection.sock is None:
             return True
         poll = select.poll()
         poll.register(self.connection.sock, select.POLLIN)
@@ -92,24 +94,28 @@ class Line:
 
 
 class Pool:
-    """Lends connections to any number of threads, each to one at a time. It does not outlive a fork."""
+    """Lends connections to any number of threads, each to one at a time. It does not outlive a fork.
+
+    Of those that nobody uses, so many are kept as the settings say, whomever they lead to, and none for long.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """Raises ImageFault when the given CA cannot be used."""
         self._settings = settings
         # The machine's certificates take time to load, and are of no use for a server without TLS.
-        self._made: ssl.SSLContext | None = _tls(settings) if settings.ca else None
-        self._idle: dict[Origin, deque[Line]] = {}
+        self._made: ssl.SSLContext | None = _tls(settings) if settings.ca or settings.authorities else None
+        # In the order in which they came back.
+        self._idle: deque[Line] = deque()
         self._lock = threading.Lock()
 
     def take(self, origin: Origin, fresh: bool = False) -> Line:
         """A connection, or one to be: it connects by the first request. `fresh`: not one that was used before."""
         while not fresh:
             with self._lock:
-                idle = self._idle.get(origin)
-                line = idle.pop() if idle else None
-            if line is None:
-                break
+                line = next((each for each in reversed(self._idle) if each.origin == origin), None)
+                if line is None:
+                    break
+                self._idle.remove(line)
             if not line.stale():
                 return line
             line.close()
@@ -117,13 +123,19 @@ class Pool:
 
     def give(self, line: Line) -> None:
         """Takes back a connection whose last answer was read to its end."""
-        line.used, line.since = True, time.monotonic()
         with self._lock:
-            idle = self._idle.setdefault(line.origin, deque())
-            idle.append(line)
-            oldest = idle.popleft() if len(idle) > _IDLE_MOST else None
-        if oldest:
-            oldest.close()
+            line.used, line.since = True, time.monotonic()
+            self._idle.append(line)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Closes those that nobody has used for long, and those that are too many."""
+        left = []
+        with self._lock:
+            while self._idle and (len(self._idle) > self._settings.kept or self._idle[0].old()):
+                left.append(self._idle.popleft())
+        for line in left:
+            line.close()
 
     @property
     def _tls(self) -> ssl.SSLContext:
@@ -134,7 +146,7 @@ class Pool:
 
     def close(self) -> None:
         with self._lock:
-            lines = [line for idle in self._idle.values() for line in idle]
+            lines = list(self._idle)
             self._idle.clear()
         for line in lines:
             line.close()
@@ -160,7 +172,10 @@ class Pool:
         a word is said to it. Raises what `admit` raises, OSError, ssl.SSLError and http.client.HTTPException."""
         if line.connection.sock is None:
             line.connection.admit = admit
-            line.connection.connect()
+            try:
+                line.connection.connect()
+            except UnicodeError:
+                raise socket.gaierror(socket.EAI_NONAME, "this is no name of a host") from None
             line.socket.pace(self._settings)
         else:
             admit(line.connection.near)
@@ -170,10 +185,10 @@ def _tls(settings: Settings) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.sslsocket_class = PacedTlsSocket
     if settings.ca:
-        try:
-            context.load_verify_locations(settings.ca)
-        except (OSError, ssl.SSLError) as error:
-            raise ImageFault(
-                str(settings.ca), "BadCa", f"it cannot be used ({error}): a file with certificates in PEM is accepted"
-            ) from None
+        trust(context, settings.ca)
+    if settings.authorities:
+        trust_text(context, settings.authorities)
+    if not settings.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
     return context

@@ -46,6 +46,12 @@ class Response:
         """What is to come, where the server has said that; http.client counts it down."""
         return self._answer.length
 
+    @property
+    def ends_itself(self) -> bool:
+        """Whether a body of no stated length says where it ends (chunked), so that a lost connection is told from
+        that."""
+        return bool(self._answer.chunked)
+
     def readinto(self, buffer: memoryview) -> int:
         """The next bytes; 0 where the server has ended the body, or the connection. Raises ImageFault, to be tried
         again."""

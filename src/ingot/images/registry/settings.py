@@ -4,30 +4,39 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from ingot.images.fault import ImageFault
 from ingot.images.reference import check_registry
 
+if TYPE_CHECKING:
+    from ingot.images.registry.credentials import Credentials
+
 _MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`auth_files`: docker's config.json or podman's auth.json, the first that knows a host wins. `ca`: a file with
-    certificates that are trusted besides those of the machine. `insecure`: hosts (HOST or HOST:PORT) that may be
-    spoken to without TLS; loopback always may. `mirrors`: by registry, HOST[:PORT][/PREFIX] to ask before it.
+    """`auth_files`: docker's config.json or podman's auth.json, the first that knows a host wins. `logins`: what
+    is known of a registry before any file is asked. `ca`: a file with certificates that are trusted besides those of
+    the machine, or a directory with such files; `authorities`: such certificates themselves, in PEM. `insecure`: hosts
+    (HOST or HOST:PORT) that may be spoken to without TLS; loopback always may. `verify`: whether a server with TLS must
+    prove who it is. `mirrors`: by registry, HOST[:PORT][/PREFIX] to ask before it.
 
     `connect`: seconds to connect in. `patience`: seconds that a server may be silent, or slower than `slowest` bytes
     a second. `tries`: how often the same thing is asked for, without any progress, before it has failed; the waits
-    between are from `backoff` seconds on, doubled each time, and never over `longest_wait`.
+    between are from `backoff` seconds on, doubled each time, and never over `longest_wait`. `kept`: how many
+    connections that nobody uses are kept for the next request.
     """
 
     auth_files: tuple[Path, ...] = ()
+    logins: "Mapping[str, Credentials]" = field(default_factory=dict)
     ca: Path | None = None
+    authorities: str = ""
     insecure: frozenset[str] = frozenset()
+    verify: bool = True
     mirrors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     connect: float = 10.0
     patience: float = 30.0
@@ -35,6 +44,7 @@ class Settings:
     tries: int = 6
     backoff: float = 0.25
     longest_wait: float = 60.0
+    kept: int = 64
 
     @classmethod
     def load(cls) -> Self:

@@ -12,19 +12,24 @@ from ingot.images.blob import Bytes
 from ingot.images.fault import ImageFault
 from ingot.images.registry.address import Origin, check_redirect, loopback, netloc, public, sent_home, split
 from ingot.images.registry.pool import Line, Pool
+from ingot.images.registry.recent import Recent
 from ingot.images.registry.response import Response, lost
 from ingot.images.registry.retry import Absent, Busy, persist
 from ingot.images.registry.settings import Settings
+from ingot.images.registry.tally import REQUESTS
 
 _MOST_REDIRECTS = 8
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _BUSY = frozenset((408, 429, 500, 502, 503, 504))
 _AGENT = "ingot"
+# Servers that something is known of.
+_MOST_KNOWN = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`subject` names it in errors. `authorization` goes to the server in `url` only, wherever that sends us.
+    """`subject` names it in errors. `authorization` and the headers in `private` go to the server in `url` only,
+    wherever that sends us.
 
     `patience`: seconds to the answer's headers, where it may take longer than usual. `came`: the server that has given
     us the address, where that was not the user.
@@ -35,6 +40,7 @@ class Request:
     subject: str
     headers: Mapping[str, str] = field(default_factory=dict)
     authorization: str = field(default="", repr=False)
+    private: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: Bytes | None = field(default=None, repr=False)
     patience: float = 0.0
     came: Origin | None = None
@@ -48,8 +54,8 @@ class Transport:
         self.settings = settings
         self._pool = Pool(settings)
         # Servers that are on this machine or its link, however they are called.
-        self._near: set[Origin] = set()
-        self._met: set[Origin] = set()
+        self._near: Recent[Origin, bool] = Recent(_MOST_KNOWN)
+        self._met: Recent[Origin, bool] = Recent(_MOST_KNOWN)
 
     def request(self, request: Request) -> Response:
         """The answer, which may be a refusal. Lost connections and busy servers (429, 5xx) are tried again, so this is
@@ -68,14 +74,19 @@ class Transport:
             url = _location(response)
             came, (origin, target) = origin, split(url, request.subject)
             check_redirect(request.subject, came, origin, self.plain_allowed(origin))
-            kept = request.authorization if came == origin else ""
-            request = replace(request, url=url, authorization=kept, came=came)
+            if came != origin:
+                request = replace(request, authorization="", private={})
+            request = replace(request, url=url, came=came)
         raise ImageFault(request.subject, "BadRedirect", f"it is redirected more than {_MOST_REDIRECTS} times")
 
     def plain_allowed(self, origin: Origin) -> bool:
         """Whether that host may be spoken to without TLS."""
         named = {origin.host, f"{origin.host}:{origin.port}", netloc(origin)}
         return loopback(origin.host) or bool(named & self.settings.insecure)
+
+    def tidy(self) -> None:
+        """Closes the connections that nobody has used for long."""
+        self._pool.tidy()
 
     def close(self) -> None:
         """Closes the connections that nobody uses."""
@@ -97,7 +108,8 @@ class Transport:
             raise self._lost(request.subject, origin, error) from None
 
     def _ask(self, line: Line, request: Request, target: str) -> Response:
-        headers = {"Accept-Encoding": "identity", "User-Agent": _AGENT, **request.headers, **line.headers}
+        headers = {"Accept-Encoding": "identity", "User-Agent": _AGENT, **request.private}
+        headers |= {**request.headers, **line.headers}
         if request.authorization:
             headers["Authorization"] = request.authorization
         try:
@@ -107,10 +119,12 @@ class Transport:
             socket.expect(request.patience or self.settings.patience)
             answer = line.connection.getresponse()
         except BaseException:
+            REQUESTS.lost()
             line.close()
             raise
+        REQUESTS.answered(answer.status)
         socket.flow()
-        self._met.add(line.origin)
+        self._met.put(line.origin, True)
         return Response(request.subject, request.url, answer, line, socket, self._pool.give)
 
     def _lost(self, subject: str, origin: Origin, error: Exception) -> ImageFault:
@@ -125,7 +139,7 @@ class Transport:
             return
         if request.came and request.came not in self._near:
             raise sent_home(request.subject, request.came, origin)
-        self._near.add(origin)
+        self._near.put(origin, True)
 
 
 def _location(response: Response) -> str:

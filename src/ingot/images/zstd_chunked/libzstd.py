@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ctypes import c_char, c_char_p, c_size_t, c_void_p
 from typing import cast
 
-from ingot.images.fault import ImageFault
+from ingot.images.library import load
 
 _LIBRARY = "libzstd.so.1"
 _MAGIC = b"\x28\xb5\x2f\xfd"
@@ -25,11 +25,7 @@ class BadFrame(ValueError):
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    try:
-        loaded = ctypes.CDLL(_LIBRARY)
-    except OSError as error:
-        message = f"{_LIBRARY} cannot be loaded ({error}): install Debian's package libzstd1"
-        raise ImageFault("zstd", "Missing", message) from None
+    loaded = load(_LIBRARY, "zstd", "libzstd1")
     loaded.ZSTD_createDCtx.restype = c_void_p
     loaded.ZSTD_freeDCtx.argtypes = (c_void_p,)
     loaded.ZSTD_decompressDCtx.argtypes = (c_void_p, c_void_p, c_size_t, c_void_p, c_size_t)

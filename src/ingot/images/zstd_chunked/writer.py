@@ -46,9 +46,9 @@ def chunk_size(size: int) -> int:
 class LayerWriter:
     """The blob of a layer with one file in one directory.
 
-    Iterate over it once; after that it has the layer's `annotations`, its `diff_id`, and the SHA-256 of the file in
-    hexadecimal as `file_digest`. It reads and compresses in
-    `threads` threads. `progress` gets the bytes of the file that are done, and all of them.
+    Each iteration makes all of it anew, also after one that was left: one at a time. After it there are the layer's
+    `annotations`, its `diff_id`, and the SHA-256 of the file in hexadecimal as `file_digest`. It reads and compresses
+    in `threads` threads. `progress` gets the bytes of the file that are done, and all of them.
     """
 
     def __init__(
@@ -69,6 +69,9 @@ class LayerWriter:
         self._progress = progress
         self._chunk = chunk_size(content.size)
         self._zeros = hashlib.sha256(bytes(self._chunk)).digest()
+        self._begin()
+
+    def _begin(self) -> None:
         self._position = 0
         self._tar = hashlib.sha256()
         self._entries: list[Entry] = []
@@ -77,6 +80,7 @@ class LayerWriter:
         self.file_digest = ""
 
     def __iter__(self) -> Iterator[bytes]:
+        self._begin()
         size = self._content.size
         yield self._frame(self._headers())
         whole = hashlib.sha256()

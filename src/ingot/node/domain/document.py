@@ -51,8 +51,9 @@ def domain_xml(instance: Object, host: Host, disks: Sequence[Element], console: 
         put(root, "iothreads", threads)
     hardware.add_cpu(root, spec, host.cpu_model)
     hardware.add_firmware(root, spec, uid_of(instance))
-    hardware.add_features(root, spec)
-    hardware.add_clock(root, spec)
+    emulated = host.accelerator != "kvm"
+    hardware.add_features(root, spec, emulated=emulated)
+    hardware.add_clock(root, spec, emulated=emulated)
     put(root, "on_poweroff", "destroy")
     put(root, "on_reboot", "destroy" if spec["domain"].get("rebootPolicy") == "Terminate" else "restart")
     put(root, "on_crash", "destroy")

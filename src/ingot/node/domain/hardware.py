@@ -78,7 +78,9 @@ def _add_system_information(root: Element, domain: Object, uid: str) -> None:
     put(put(information, "oemStrings"), "entry", f"{INSTANCE_MARK}{uid}")
 
 
-def add_features(root: Element, spec: Object) -> None:
+def add_features(root: Element, spec: Object, *, emulated: bool) -> None:
+    """What the machine has beside devices. An `emulated` CPU offers nothing of Hyper-V's: it only makes guests faster,
+    and QEMU would refuse to start with it."""
     asked = spec["domain"].get("features") or {}
     features = put(root, "features")
     if _enabled(asked.get("acpi", {})):
@@ -94,7 +96,8 @@ def add_features(root: Element, spec: Object) -> None:
         put(put(features, "kvm"), "hidden", state="on")
     if "pvspinlock" in asked:
         put(features, "pvspinlock", state=on_off(_enabled(asked["pvspinlock"])))
-    _add_hyperv(features, asked)
+    if not emulated:
+        _add_hyperv(features, asked)
 
 
 def _add_hyperv(features: Element, asked: Object) -> None:
@@ -126,7 +129,7 @@ def _enabled(state: Object | None) -> bool:
     return bool((state or {}).get("enabled", True))
 
 
-def add_clock(root: Element, spec: Object) -> None:
+def add_clock(root: Element, spec: Object, *, emulated: bool) -> None:
     asked = spec["domain"].get("clock") or {}
     if "timezone" in asked:
         clock = put(root, "clock", offset="timezone", timezone=asked["timezone"])
@@ -136,7 +139,7 @@ def add_clock(root: Element, spec: Object) -> None:
         clock = put(root, "clock", offset="utc")
     timers = asked.get("timer") or {}
     for key, name in (("rtc", "rtc"), ("pit", "pit"), ("hpet", "hpet"), ("kvm", "kvmclock"), ("hyperv", "hypervclock")):
-        if key not in timers:
+        if key not in timers or (emulated and key == "hyperv"):
             continue
         state = timers[key] or {}
         timer = put(clock, "timer", name=name, present=yes_no(state.get("present", True)))

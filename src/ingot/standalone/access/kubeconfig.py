@@ -39,10 +39,10 @@ def kubeconfig(pki: Pki, server: str) -> Object:
     }
 
 
-def server_url(host: str, port: int) -> str:
+def server_url(host: str, port: int, scheme: str = "https") -> str:
     """The address for clients on this machine: a server that listens everywhere is reached by loopback."""
     host = _REACHED_BY.get(host, host)
-    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def write_kubeconfig(path: Path, pki: Pki, server: str) -> None:

@@ -90,6 +90,35 @@ def ensure(directory: Path, hosts: Sequence[str] = (), now: datetime | None = No
     return Pki(directory, authority, server, admin, _key(directory / "service-account.pem"))
 
 
+def serving(directory: Path, name: str, hosts: Sequence[str]) -> Path:
+    """The file of the key and certificate of another server on this machine, made or renewed where needed; `hosts` are
+    its names beside the machine's own. Raises PkiError, also where there is no authority yet."""
+    authority = _authority(directory)
+    deadline = datetime.now(UTC) + RENEW_BEFORE
+    wanted = list(dict.fromkeys([*LOCAL_HOSTS[:3], *filter(None, hosts)]))
+
+    def good(pair: Pair) -> bool:
+        known = set(certificates.hosts_of(pair.certificate))
+        return pair.expires() > deadline and pair.issued_by(authority) and set(wanted) <= known
+
+    path = directory / f"{name}.pem"
+    _pair(path, good, lambda: certificates.new_server(authority, f"ingot-{name}", wanted))
+    return path
+
+
+def authority_pem(directory: Path) -> bytes:
+    """The certificate of the authority, without its key. Raises PkiError."""
+    return _authority(directory).certificate_pem
+
+
+def _authority(directory: Path) -> Pair:
+    path = directory / "ca.pem"
+    try:
+        return Pair.from_pem(_read(path) or b"")
+    except ValueError as error:
+        raise PkiError(path, str(error)) from error
+
+
 def _pair(path: Path, good: Callable[[Pair], bool], make: Callable[[], Pair]) -> Pair:
     content = _read(path)
     if content is not None:

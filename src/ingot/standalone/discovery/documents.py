@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ingot.api.kubevirt import subresources
+from ingot.api import extensions
 from ingot.api.object import Object, join_api_version
 from ingot.standalone.discovery.entries import aggregated_entry, legacy_entries
 from ingot.standalone.discovery.versions import preferred_first, version_info
@@ -41,7 +41,7 @@ class Answer:
 class Discovery:
     """The discovery documents of a set of kinds. Each is made when it is first asked for.
 
-    With `extended`, the lists of groups name that of the extension server, which describes its own resources.
+    With `extended`, the lists of groups name those of the extension server, which describes its own resources.
     """
 
     def __init__(self, definitions: Iterable[Definition], *, extended: bool = False) -> None:
@@ -74,7 +74,7 @@ class Discovery:
                 return _answer({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
             case ["apis"]:
                 groups = [self._group(group) for group in self._order() if group]
-                groups += [subresources.group()] if self._extended else []
+                groups += [group.listed() for group in extensions.GROUPS] if self._extended else []
                 return _answer({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
             case ["apis", group] if group in self._groups:
                 return _answer({"kind": "APIGroup", "apiVersion": "v1", **self._group(group)})
@@ -108,7 +108,7 @@ class Discovery:
         groups = [""] if path == "/api" else [group for group in self._order() if group]
         items = [self._aggregated_group(group) for group in groups if group in self._groups]
         if self._extended and path == "/apis":
-            items.append(subresources.aggregated_group())
+            items += [group.aggregated() for group in extensions.GROUPS]
         body = {"kind": "APIGroupDiscoveryList", "apiVersion": f"{AGGREGATED}/{form}", "metadata": {}, "items": items}
         content = encode(body)
         media = f"{JSON};g={AGGREGATED};v={form};as=APIGroupDiscoveryList"

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from ingot.api.kubevirt import subresources
+from ingot.api import extensions
 from ingot.api.status import ApiError, path_not_found
 from ingot.kube.tunnel import Behind, is_upgrade
 from ingot.standalone.access.user import User
@@ -21,28 +21,32 @@ _PUNCTUATION = "!#$&'*+-.^_`|~"
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """The server of subresources.kubevirt.io, on its unix socket. It believes all that comes through it."""
+    """The server of the groups in `ingot.api.extensions`, on its unix socket. It believes all that comes through it."""
 
     socket: Path
-    group: str = subresources.GROUP
 
-    def documents(self) -> tuple[str, ...]:
-        """The paths of its discovery, which everybody may read who may read ours."""
-        return (f"/apis/{self.group}", *(f"/apis/{self.group}/{version}" for version in subresources.VERSIONS))
+    def answers(self, group: str) -> bool:
+        return group in extensions.NAMES
+
+    def describes(self, path: str) -> bool:
+        """Whether a path is that of its discovery, which everybody may read who may read ours."""
+        return path.rstrip("/") in extensions.DOCUMENTS
 
     async def describe(self, request: web.BaseRequest, user: User) -> web.StreamResponse:
         """One of its discovery documents."""
-        return await self._behind().forward(request, request.path.rstrip("/"), b"", headers(user))
+        path = request.path.rstrip("/")
+        return await self._behind(path.split("/")[2]).forward(request, path, b"", headers(user))
 
     async def answer(self, request: web.BaseRequest, found: Target, user: User) -> web.StreamResponse:
         """Hands on what `found` names, and nothing else that the path may hold."""
         path = _path(found)
+        behind = self._behind(found.group)
         if is_upgrade(request):
-            return await self._behind().tunnel(request, path, headers(user))
-        return await self._behind().forward(request, path, await read_body(request), headers(user))
+            return await behind.tunnel(request, path, headers(user))
+        return await behind.forward(request, path, await read_body(request), headers(user))
 
-    def _behind(self) -> Behind:
-        return Behind(self.socket, _unavailable)
+    def _behind(self, group: str) -> Behind:
+        return Behind(self.socket, lambda detail: _unavailable(group, detail))
 
 
 def headers(user: User) -> list[tuple[str, str]]:
@@ -65,6 +69,6 @@ def _path(found: Target) -> str:
     return "/".join((f"/apis/{found.group}/{found.version}", *(quote(part, safe="") for part in named)))
 
 
-def _unavailable(detail: str) -> ApiError:
-    why = f"the server of {subresources.GROUP} does not answer ({detail}); it is started again soon"
+def _unavailable(group: str, detail: str) -> ApiError:
+    why = f"the server of {group} does not answer ({detail}); it is started again soon"
     return ApiError(503, "ServiceUnavailable", why)

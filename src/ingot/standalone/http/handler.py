@@ -53,7 +53,7 @@ class Handler:
         found = targets.parse(request.raw_path.partition("?")[0])
         if found is None:
             self._authorizer.check(user, Attributes(request.method.lower(), path=request.path))
-            if self._extension and request.method == "GET" and request.path.rstrip("/") in self._extension.documents():
+            if self._extension and request.method == "GET" and self._extension.describes(request.path):
                 return await self._extension.describe(request, user)
             return await self._documents.answer(request)
         verb = found.verb(request.method, flag(request.query, "watch"))
@@ -62,7 +62,7 @@ class Handler:
             name = targets.selected_name(request.query)
         wanted = Attributes(verb, found.group, found.version, found.plural, found.subresource, found.namespace, name)
         self._authorizer.check(user, wanted)
-        if self._extension and found.group == self._extension.group:
+        if self._extension and self._extension.answers(found.group):
             return await self._extension.answer(request, found, user)
         return await self._verbs.answer(request, found, verb, user)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from aiohttp import web
 
 from ingot.api.object import name_of
+from ingot.api.resources import TEMPLATES
 from ingot.api.status import ApiError, path_not_found, too_large
 from ingot.standalone.access.reviews import Reviews
 from ingot.standalone.access.user import User
@@ -16,7 +17,19 @@ from ingot.standalone.http.forms import Former
 from ingot.standalone.http.negotiate import indented, negotiate
 from ingot.standalone.http.target import Target
 from ingot.standalone.http.watch import Watch
-from ingot.standalone.objects import creator, deleter, deletion, identity, intake, patcher, pods, reader, scale, updater
+from ingot.standalone.objects import (
+    creator,
+    deleter,
+    deletion,
+    identity,
+    intake,
+    patcher,
+    pods,
+    processed,
+    reader,
+    scale,
+    updater,
+)
 from ingot.standalone.objects.call import Call
 from ingot.standalone.objects.world import World
 from ingot.standalone.resources.served import Served
@@ -42,9 +55,15 @@ class Verbs:
             watch.end()
 
     async def answer(self, request: web.BaseRequest, found: Target, verb: str, user: User) -> web.StreamResponse:
-        call = self._call(request, found, verb, user)
-        _check_verb(call)
-        response = await self._dispatch(request, call)
+        if (found.group, found.version, found.plural) == processed.KEY:
+            if verb != "create" or found.name:
+                raise path_not_found()
+            call = self._call(request, replace(found, plural=TEMPLATES.plural), verb, user)
+            response = await self._process(request, call)
+        else:
+            call = self._call(request, found, verb, user)
+            _check_verb(call)
+            response = await self._dispatch(request, call)
         version = call.served.version
         if version.deprecated:
             call.warnings.append(version.deprecation_warning)
@@ -109,6 +128,12 @@ class Verbs:
             else:
                 obj, created = await updater.replace(self._world, call, taken)
         return _written(former, former.one(obj), 201 if created else 200)
+
+    async def _process(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        former = Former(call.served, negotiate(request.headers.get("Accept", ""), True), "")
+        raw, media = await read_body(request), request.headers.get("Content-Type", "")
+        filled = processed.fill(call, intake.take(call, identity.read(call, raw, media)))
+        return _written(former, former.one(filled), 201)
 
     async def _review(self, request: web.BaseRequest, call: Call, former: Former) -> web.StreamResponse:
         posed = replace(call, served=self._sent[call.subresource]) if call.subresource else call

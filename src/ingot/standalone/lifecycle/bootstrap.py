@@ -1,9 +1,8 @@
-"""What a new server starts with: namespaces, roles, and the kinds of Ingot."""
+"""What a new server starts with: namespaces, roles, the kinds of Ingot, and those that storage brings."""
 
 import asyncio
 
-from ingot.api import registry
-from ingot.api.kubevirt import roles as machine_roles
+from ingot.api import csi, registry, user_roles
 from ingot.api.object import Object, name_of
 from ingot.standalone.access import bootstrap
 from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
@@ -29,17 +28,20 @@ async def furnish(world: World) -> None:
         *(_grant(inside, roles, role) for role in bootstrap.cluster_roles()),
         *(_grant(inside, bindings, binding) for binding in bootstrap.cluster_role_bindings()),
         *(inside.create(priorities, chosen) for chosen in system_classes()),
-        *(_define(inside, crd) for crd in registry.crds()),
+        *(_define(inside, crd) for crd in (*registry.crds(), *csi.crds())),
     )
 
 
 async def admit_users(world: World) -> None:
-    """Lets those who may edit a namespace run machines in it; on a cluster these roles come with the installation."""
+    """Lets those who may edit a namespace run machines and fill volumes in it.
+
+    On a cluster these roles come with the installation.
+    """
     inside = Inside(world, "kube-apiserver")
-    granted = world.catalog.known(CLUSTER_ROLES), world.catalog.known(CLUSTER_ROLE_BINDINGS)
+    roles, bindings = world.catalog.known(CLUSTER_ROLES), world.catalog.known(CLUSTER_ROLE_BINDINGS)
     await asyncio.gather(
-        *(_grant(inside, granted[0], role) for role in machine_roles.cluster_roles()),
-        *(_grant(inside, granted[1], binding) for binding in machine_roles.cluster_role_bindings()),
+        *(_grant(inside, roles, role) for role in user_roles.cluster_roles()),
+        *(_grant(inside, bindings, binding) for binding in user_roles.cluster_role_bindings()),
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ingot.api.object import Object
 from ingot.host.command import CommandFailed, Limits, run
-from ingot.standalone.pods.downward import ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +16,16 @@ class Inside:
     environment: Mapping[str, str]
 
 
-async def check(container: Object, probe: Object, inside: Inside) -> str:
-    """Asks once, within the probe's time; what is wrong, "" if nothing is."""
+async def check(container: Object, probe: Object, inside: Inside, address: str) -> str:
+    """Asks once, at the pod's address, within the probe's time; what is wrong, "" if nothing is."""
     seconds = float(probe.get("timeoutSeconds") or 1)
     if "exec" in probe:
         return await _command(inside, seconds)
     try:
         async with asyncio.timeout(seconds):
             if "httpGet" in probe:
-                return await _http(container, probe["httpGet"])
-            return await _connection(container, probe["tcpSocket"])
+                return await _http(container, probe["httpGet"], address)
+            return await _connection(container, probe["tcpSocket"], address)
     except TimeoutError:
         return f"no answer within {seconds:g} s"
 
@@ -41,21 +40,21 @@ async def _command(inside: Inside, seconds: float) -> str:
     return ""
 
 
-async def _connection(container: Object, wanted: Object) -> str:
+async def _connection(container: Object, wanted: Object, address: str) -> str:
     try:
-        _, writer = await asyncio.open_connection(wanted.get("host") or ADDRESS, _port(container, wanted["port"]))
+        _, writer = await asyncio.open_connection(wanted.get("host") or address, _port(container, wanted["port"]))
     except OSError as error:
         return f"connection: {error.strerror or error}"
     writer.close()
     return ""
 
 
-async def _http(container: Object, wanted: Object) -> str:
+async def _http(container: Object, wanted: Object, address: str) -> str:
     import aiohttp
 
     scheme = str(wanted.get("scheme") or "HTTP").lower()
     port = _port(container, wanted["port"])
-    url = f"{scheme}://{wanted.get('host') or ADDRESS}:{port}{wanted.get('path') or '/'}"
+    url = f"{scheme}://{wanted.get('host') or address}:{port}{wanted.get('path') or '/'}"
     headers = [(header["name"], header["value"]) for header in wanted.get("httpHeaders") or ()]
     try:
         # As the kubelet does: a probe asks whether someone answers, not who.

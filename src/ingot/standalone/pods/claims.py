@@ -11,6 +11,7 @@ from ingot.kube.client import Client
 from ingot.standalone.pods.directory import PodDirectory
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.mounts import mount
+from ingot.standalone.volumes.words import belongs_to
 
 
 async def attach(client: Client, pod: Object, place: PodDirectory, claim_name: str) -> Path:
@@ -42,10 +43,14 @@ async def _bound(client: Client, namespace: str, name: str) -> Object:
             raise
         why = f"PersistentVolumeClaim {namespace}/{name} is not there; create it"
         raise PodFault("FailedMount", why) from error
-    volume = claim["spec"].get("volumeName")
-    if not volume or claim.get("status", {}).get("phase") != "Bound":
+    named = claim["spec"].get("volumeName")
+    if not named or claim.get("status", {}).get("phase") != "Bound":
         raise PodFault("FailedMount", f"PersistentVolumeClaim {namespace}/{name} is not bound yet; waiting for that")
-    return await client.get(VOLUMES, volume)
+    volume = await client.get(VOLUMES, named)
+    if not belongs_to(volume, claim):
+        why = f"PersistentVolumeClaim {namespace}/{name} names PersistentVolume {named}, which is another claim's"
+        raise PodFault("FailedMount", f"{why}: use that one, or make the claim anew without spec.volumeName")
+    return volume
 
 
 def _check(source: Path, volume: Object) -> None:

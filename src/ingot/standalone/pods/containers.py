@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from ingot.api.cdi.names import PRIME_FOR
 from ingot.api.kubevirt.names import is_own_image
 from ingot.api.object import Object, uid_of
+from ingot.host import pod_sockets
+from ingot.kube.cache import key_of
 from ingot.kube.client import Client
 from ingot.standalone.pods import oci
 from ingot.standalone.pods.attempt import Attempt
 from ingot.standalone.pods.checks import Inside
+from ingot.standalone.pods.directory import PodDirectory
 from ingot.standalone.pods.environment import environment, expanded
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.paths import places, translated
@@ -23,6 +27,8 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # In the directory of an attempt: what its paths stand for.
 _PLACES = "places"
+# In that of an attempt of a worker: what it works for.
+WORKER = "worker"
 
 
 def is_own(container: Object) -> bool:
@@ -30,11 +36,22 @@ def is_own(container: Object) -> bool:
     return is_own_image(str(container["image"]))
 
 
+def is_worker(container: Object) -> bool:
+    """Whether a container of Ingot's own image runs `ingot worker`, which can be gone on with after any stop."""
+    return not container.get("command") and (container.get("args") or [""])[0] == "worker"
+
+
+def _filled(pod: Object) -> str:
+    """The claim that a worker fills, or the pod where that is not said."""
+    return (pod["metadata"].get("annotations") or {}).get(PRIME_FOR) or str(key_of(pod))
+
+
 class Containers:
     """Starts attempts, and takes away what podman keeps of them."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, root: Path) -> None:
         self._client = client
+        self._root = root
 
     async def start(self, pod: Object, container: Object, volumes: Mapping[str, Path], attempt: Attempt) -> None:
         """Runs one attempt; returns when it has begun. Raises PodFault."""
@@ -46,6 +63,9 @@ class Containers:
         attempt.make(user)
         if own:
             command, variables = _local(container, volumes, attempt, known)
+            variables |= self._sockets(pod, user)
+            if is_worker(container):
+                (attempt.directory / WORKER).write_text(_filled(pod))
         else:
             (attempt.directory / oci.MARK).touch()
             command, variables = _foreign(pod, container, volumes, attempt, known, user)
@@ -54,6 +74,13 @@ class Containers:
             await attempt.start(command, variables, user if own else User())
         except OSError as error:
             raise PodFault("RunContainerError", f"{error.filename or command[0]}: {error.strerror}") from error
+
+    def _sockets(self, pod: Object, user: User) -> dict[str, str]:
+        """Where a process of the pod listens that nobody else's can: told to it by a variable. Raises OSError."""
+        place = PodDirectory(self._root, uid_of(pod)).sockets
+        place.mkdir(mode=0o700, exist_ok=True)
+        user.own(place)
+        return {pod_sockets.VARIABLE: str(place)}
 
     async def enter(self, pod: Object, container: Object, attempt: Attempt, command: list[str]) -> Inside:
         """How a command is run where the attempt runs, as the same user with the same environment."""

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingot.host import pod_sockets
 from ingot.host.tree import remove_tree
 
 # As root, guests run as another user who must reach their disks: directories on the way may be passed, not listed.
@@ -20,6 +21,16 @@ class PodDirectory:
     @property
     def path(self) -> Path:
         return self.root / "pods" / self.uid
+
+    @property
+    def address(self) -> Path:
+        """The file that has the pod's address, of one that has its own."""
+        return self.path / "address"
+
+    @property
+    def sockets(self) -> Path:
+        """Where local processes of the pod listen."""
+        return pod_sockets.directory(self.root, self.uid)
 
     def volume(self, plugin: str, name: str) -> Path:
         """Where a volume is that belongs to the pod alone; `plugin` is such as `empty-dir`."""

@@ -10,8 +10,18 @@ from ingot.api.object import Object
 from ingot.api.quantity import exact
 from ingot.standalone.pods.fault import PodFault
 
+# The machine's, and that of pods which have none of their own.
 ADDRESS = "127.0.0.1"
 _ENTRY = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
+
+
+def addressed(pod: Object, address: str) -> Object:
+    """The pod with that address, whatever its status says yet."""
+    return {**pod, "status": {**(pod.get("status") or {}), "podIP": address}}
+
+
+def address_of(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("podIP") or ADDRESS)
 
 
 def field(pod: Object, path: str) -> str:
@@ -25,8 +35,8 @@ def field(pod: Object, path: str) -> str:
         "spec.serviceAccountName": spec.get("serviceAccountName", ""),
         "status.hostIP": ADDRESS,
         "status.hostIPs": ADDRESS,
-        "status.podIP": ADDRESS,
-        "status.podIPs": ADDRESS,
+        "status.podIP": address_of(pod),
+        "status.podIPs": address_of(pod),
     }
     if path in known:
         return str(known[path])

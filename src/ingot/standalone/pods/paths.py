@@ -41,11 +41,12 @@ def _volume(volumes: Mapping[str, Path], name: str) -> Path:
 
 
 def translated(text: str, where: Mapping[str, str]) -> str:
-    """The text with each path of the container that stands in it replaced; the longest match wins."""
+    """The text with each path of the container that stands in it replaced; the longest match wins. What stands in an
+    address is a path of somebody else's, unless that is a socket's."""
     known = sorted((path.rstrip("/") for path in where if path.rstrip("/")), key=len, reverse=True)
     if not known:
         return text
     stripped = {path.rstrip("/"): place for path, place in where.items()}
     # A path begins where no name goes on, and ends before a slash or where the name ends.
-    pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, known))})(?![\w.-])")
-    return pattern.sub(lambda match: stripped[match[1]], text)
+    pattern = re.compile(rf"\b(?!unix:)\w+://[^\s\"]*|(?<![\w./\]-])({'|'.join(map(re.escape, known))})(?![\w.-])")
+    return pattern.sub(lambda match: stripped[match[1]] if match[1] else match[0], text)

@@ -14,6 +14,7 @@ from ingot.kube.events import Recorder
 from ingot.kube.transport import ConnectionFailed
 from ingot.standalone.pods.attempt import Attempt
 from ingot.standalone.pods.checks import Inside, check
+from ingot.standalone.pods.downward import address_of
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.view import View
 
@@ -115,7 +116,7 @@ class Probes:
         except (PodFault, ApiError, ConnectionFailed) as error:
             log.warning("%s: container %s cannot be asked: %s", key_of(probed.pod), probed.view.name, error)
             return None
-        fault = await check(probed.view.container, probe, inside)
+        fault = await check(probed.view.container, probe, inside, address_of(probed.pod))
         if fault:
             self._events.record(probed.pod, "Unhealthy", f"container {probed.view.name}: {fault}", "Warning")
         return not fault

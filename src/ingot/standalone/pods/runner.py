@@ -15,6 +15,7 @@ from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
 from ingot.standalone.pods.directory import known
+from ingot.standalone.pods.downward import address_of, addressed
 from ingot.standalone.pods.ending import Ending
 from ingot.standalone.pods.exits import Exits
 from ingot.standalone.pods.fault import PodFault
@@ -86,7 +87,7 @@ class PodRunner:
                 # It went while its containers were being started.
                 self._orphans.queue.add(Key("", uid_of(pod)))
         self._watch(key, picture)
-        picture.unready = self._unready(key, pod, picture)
+        picture.unready = self._unready(key, addressed(pod, picture.address or address_of(pod)), picture)
         await self._write(pod, picture)
         return Result(wait) if wait else None
 
@@ -129,6 +130,7 @@ class PodRunner:
     def _forget(self, uid: str) -> None:
         self._memories.pop(uid, None)
         self._probes.forget(uid)
+        self._running.addresses.forget(uid)
 
     async def _end(self, pod: Object) -> Result | None:
         uid = uid_of(pod)

@@ -11,9 +11,11 @@ from ingot.host.command import CommandFailed
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.events import Recorder
+from ingot.standalone.pods.addresses import Addresses
 from ingot.standalone.pods.attempt import following
 from ingot.standalone.pods.containers import Containers
 from ingot.standalone.pods.directory import PodDirectory
+from ingot.standalone.pods.downward import address_of, addressed
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.refusal import refusal
 from ingot.standalone.pods.status import Picture
@@ -40,7 +42,8 @@ class Running:
         self._root = root
         self._events = events
         self._clock = clock
-        self.containers = Containers(client)
+        self.containers = Containers(client, root)
+        self.addresses = Addresses(root)
 
     def views(self, pod: Object) -> tuple[list[View], list[View]]:
         """The init containers and the containers of a pod."""
@@ -57,6 +60,7 @@ class Running:
             self._events.record(pod, failure.reason, failure.message, "Warning")
             return Picture(init, main, failure=failure), 0.0
         try:
+            pod = self._addressed(pod)
             await self._ready_volumes(pod, memory)
         except PodFault as fault:
             self._events.record(pod, fault.reason, fault.message, "Warning")
@@ -68,7 +72,13 @@ class Running:
         if memory.volumes and memory.volumes.renewal:
             waits.append(max(0.01, memory.volumes.renewal - time.monotonic()))
         waits += [left] if left else []
-        return Picture(init, main, faults), min(waits, default=0.0)
+        return Picture(init, main, faults, address=address_of(pod)), min(waits, default=0.0)
+
+    def _addressed(self, pod: Object) -> Object:
+        try:
+            return addressed(pod, self.addresses.of(pod))
+        except OSError as error:
+            raise _on_disk("FailedCreatePodSandBox", error) from error
 
     async def _ready_volumes(self, pod: Object, memory: Memory) -> None:
         known = memory.volumes

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ingot.api.object import Object, uid_of
 from ingot.kube.clock import timestamp
 from ingot.kube.objects import copy_of
-from ingot.standalone.pods.downward import ADDRESS
+from ingot.standalone.pods.downward import ADDRESS, address_of
 from ingot.standalone.pods.fault import PodFault
 from ingot.standalone.pods.view import View, terminated
 
@@ -22,6 +22,8 @@ class Picture:
     failure: PodFault | None = None
     # Whether containers that ended stay ended, for the pod is being deleted.
     over: bool = False
+    # The pod's address; "" for the one that it has.
+    address: str = ""
 
 
 def status_of(pod: Object, picture: Picture, now: float) -> Object:
@@ -30,8 +32,9 @@ def status_of(pod: Object, picture: Picture, now: float) -> Object:
     status = new.setdefault("status", {})
     status["phase"] = phase(pod, picture)
     status.setdefault("startTime", timestamp(now))
-    status["hostIP"] = status["podIP"] = ADDRESS
-    status["hostIPs"] = status["podIPs"] = [{"ip": ADDRESS}]
+    address = picture.address or address_of(pod)
+    status["hostIP"], status["podIP"] = ADDRESS, address
+    status["hostIPs"], status["podIPs"] = [{"ip": ADDRESS}], [{"ip": address}]
     status["containerStatuses"] = [_container(pod, picture, view) for view in picture.main]
     if picture.init:
         status["initContainerStatuses"] = [_container(pod, picture, view) for view in picture.init]

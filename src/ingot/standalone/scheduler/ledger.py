@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ingot.api.object import Object, namespace_of, uid_of
+from ingot.api.pod_claims import claims_of
 from ingot.standalone.scheduler.amounts import PODS, Amounts, requests
 
 ENDED = ("Succeeded", "Failed")
@@ -94,14 +95,3 @@ def ports_of(pod: Object) -> tuple[Port, ...]:
                     Port("" if address == "0.0.0.0" else address, port.get("protocol") or "TCP", number)  # noqa: S104
                 )
     return tuple(found)
-
-
-def claims_of(pod: Object) -> tuple[str, ...]:
-    """The names of the claims that a pod has; an ephemeral volume's claim is named after pod and volume."""
-    names = []
-    for volume in pod["spec"].get("volumes") or ():
-        if "persistentVolumeClaim" in volume:
-            names.append(volume["persistentVolumeClaim"].get("claimName", ""))
-        elif "ephemeral" in volume:
-            names.append(f"{pod['metadata']['name']}-{volume['name']}")
-    return tuple(names)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.pod_claims import claims_of
 from ingot.api.resources import NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.kube.cache import Key, key_of
 from ingot.kube.client import Patch
@@ -19,7 +20,7 @@ from ingot.kube.limits import Backoff
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, is_deleting
 from ingot.standalone.scheduler.filters import FILTERS
-from ingot.standalone.scheduler.ledger import ENDED, Ledger, claims_of
+from ingot.standalone.scheduler.ledger import ENDED, Ledger
 from ingot.standalone.scheduler.neighbours import Neighbours, wants_neighbours
 from ingot.standalone.scheduler.refusal import Refusal, Unschedulable, on_each_node
 from ingot.standalone.scheduler.scores import best

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.pod_claims import claims_of
 from ingot.api.resources import VOLUME_CLAIMS, VOLUMES
 from ingot.kube.cache import Cache, Key
 from ingot.kube.client import Client
 from ingot.kube.objects import is_deleting
-from ingot.standalone.scheduler.ledger import Ledger, claims_of
+from ingot.standalone.scheduler.ledger import Ledger
 from ingot.standalone.scheduler.refusal import Refusal, on_every_node
 from ingot.standalone.scheduler.selectors import labels_of
 from ingot.standalone.volumes import match

@@ -19,7 +19,9 @@ from ingot.standalone.volumes.words import (
     class_of,
     is_default_class,
     is_delayed,
+    is_left_to_populators,
     is_meant_for,
+    is_passed_on,
     phase_of,
 )
 
@@ -98,10 +100,12 @@ class Binder:
         waits = is_delayed(storage_class) and not annotation(claim, SELECTED_NODE)
         volume = match.find(claim, self._volumes.cache.list(), reserved_only=waits)
         if volume is not None:
-            await self._binding.bind(volume, claim)
+            if not is_passed_on(claim):
+                await self._binding.bind(volume, claim)
         elif waits:
-            message = "waiting for first consumer to be created before binding"
-            self._events.record(claim, "WaitForFirstConsumer", message)
+            if not is_left_to_populators(claim):
+                message = "waiting for first consumer to be created before binding"
+                self._events.record(claim, "WaitForFirstConsumer", message)
         else:
             await self._wish.tell(claim)
 

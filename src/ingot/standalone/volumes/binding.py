@@ -1,5 +1,6 @@
 """The steps of binding: each one patch, each harmless when repeated, the claim's own last."""
 
+import asyncio
 from typing import Any
 
 from ingot.api.object import Object, name_of, namespace_of, uid_of
@@ -16,7 +17,7 @@ from ingot.standalone.volumes.words import (
 
 
 class Binding:
-    """A claim is bound when its annotation says so: by then the volume names it, and its phase is Bound."""
+    """A claim is bound when its annotation says so: by then the volume names it. Its phases are told besides."""
 
     def __init__(self, client: Client, events: Recorder) -> None:
         self._client = client
@@ -25,7 +26,15 @@ class Binding:
     async def bind(self, volume: Object, claim: Object) -> None:
         """Make the two belong to each other. Raises a 409 ApiError when either is no longer what it was."""
         volume = await self._point_volume(volume, claim)
-        await self.set_volume_phase(volume, "Bound")
+        # At once: whoever waits for the claim need not wait for what is said of the volume.
+        told, bound = await asyncio.gather(
+            self.set_volume_phase(volume, "Bound"), self._bind_claim(claim, volume), return_exceptions=True
+        )
+        for outcome in (bound, told):
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _bind_claim(self, claim: Object, volume: Object) -> None:
         claim = await self._point_claim(claim, volume)
         await self._fill_status(claim, volume)
 

@@ -2,20 +2,27 @@
 
 import asyncio
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import VOLUME_CLAIMS
 from ingot.api.status import ApiError
+from ingot.host.clone import Progress
 from ingot.kube.cache import Cache, key_of
 from ingot.kube.client import Client
 from ingot.kube.transport import ConnectionFailed
-from ingot.standalone.volumes.clone import Progress
-from ingot.standalone.volumes.local import LocalVolumes, Record
+from ingot.standalone.volumes.local import LocalVolumes
 from ingot.standalone.volumes.match import request_of
+from ingot.standalone.volumes.records import Record
 from ingot.standalone.volumes.source import Sources
 from ingot.standalone.volumes.words import CLONE_PROGRESS
 
 _SHOWN_SECONDS = 2.0
+# More at once would only keep the disk from each other. They have threads of their own: a copy may take an hour, in
+# which all else that waits for the disk goes on.
+_COPIES = 4
 
 
 class Copying:
@@ -26,6 +33,7 @@ class Copying:
         self._claims = claims
         self._sources = sources
         self._local = local
+        self._threads = ThreadPoolExecutor(_COPIES, "volume-copy")
 
     async def make(self, claim: Object, record: Record) -> None:
         """Make the claim's volume. Repeating it changes nothing.
@@ -41,11 +49,13 @@ class Copying:
         if record.block:
             await asyncio.to_thread(self._local.attach, record.name)
 
-    async def _fill(self, claim: Object, record: Record, source: str) -> None:
+    async def _fill(self, claim: Object, record: Record, source: Path | None) -> None:
         progress = Progress()
         showing = asyncio.ensure_future(self._show(claim, progress))
         try:
-            await asyncio.to_thread(self._local.fill, record, request_of(claim), source, progress)
+            work = partial(self._local.fill, record, request_of(claim), source, progress)
+            threads = self._threads if source is not None else None
+            await asyncio.get_running_loop().run_in_executor(threads, work)
         finally:
             # A thread cannot be cancelled, but asked: what it leaves behind is made anew by the next try.
             progress.cancelled.set()

@@ -1,62 +1,57 @@
 """Volumes in a directory: made whole or not at all, and deleted only by those who made them.
 
 DIRECTORY/NAME            a Filesystem volume; or block.img and device, a link to its loop device, of a Block volume
-DIRECTORY/.records/NAME   for which claim of which cluster it was made
+DIRECTORY/.records/NAME   for which claim of which cluster it is
 DIRECTORY/.making-NAME    not finished, and made anew by the next try
 DIRECTORY/.deleting-NAME  not to be had any more
+DIRECTORY/.snapshots      the same once more, of snapshots: nobody has a device of one, and where blocks are not shared
+                          its disk is packed
 """
 
 import contextlib
 import os
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
-from ingot.host.files import sync_directory, write_atomically
+from ingot.api.cdi.names import DISK_NAME
+from ingot.host import clone
+from ingot.host.clone import Progress
+from ingot.host.files import sync_directory
 from ingot.host.tree import remove_tree
-from ingot.standalone.volumes import clone, loop
-from ingot.standalone.volumes.clone import Progress
+from ingot.standalone.volumes import loop, packing
+from ingot.standalone.volumes.records import Record, Records
 
 # The way to a disk must be open to the user that QEMU runs as; what is in the directories is not to be listed.
 _PASSABLE = 0o711
+_PRIVATE = 0o700
+_RECORDS = ".records"
+_SNAPSHOTS = ".snapshots"
 _IMAGE = "block.img"
 _DEVICE = "device"
 _PAGE = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Whose volume it is. `retained` volumes outlive their object: nobody but a person deletes them."""
-
-    name: str
-    cluster: str
-    namespace: str
-    claim: str
-    claim_uid: str
-    block: bool
-    retained: bool = False
-
-    @classmethod
-    def read(cls, content: bytes) -> Self:
-        return cls(**msgspec.json.decode(content))
-
-
 class LocalVolumes:
     """The volumes below one directory. Everything here may wait for the disk: call it in a thread."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, mode: int = _PASSABLE) -> None:
         self.directory = directory
-        self._records = directory / ".records"
+        self._mode = mode
+        self._records = Records(directory / _RECORDS)
+
+    def snapshots(self) -> Self:
+        """The snapshots of these volumes: beside them, for blocks are shared within a filesystem only."""
+        return type(self)(self.directory / _SNAPSHOTS, _PRIVATE)
 
     def prepare(self) -> None:
         """Make the directory ready, once in a process, and clear what one that was killed was writing."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.directory.chmod(_PASSABLE)
-        self._records.mkdir(mode=0o700, exist_ok=True)
-        for scratch in (*self._records.glob(".*"), *self.directory.glob(f"{clone.PROBE}*")):
+        self.directory.chmod(self._mode)
+        self._records.prepare()
+        for scratch in self.directory.glob(f"{clone.PROBE}*"):
             scratch.unlink()
         if os.geteuid() == 0:
             self._drop_lost_links()
@@ -67,15 +62,10 @@ class LocalVolumes:
 
     def names(self) -> list[str]:
         """The volumes there are records of; none where no volume was ever made."""
-        if not self._records.is_dir():
-            return []
-        return sorted(path.name for path in self._records.iterdir() if not path.name.startswith("."))
+        return self._records.names()
 
     def record(self, name: str) -> Record | None:
-        try:
-            return Record.read((self._records / name).read_bytes())
-        except FileNotFoundError:
-            return None
+        return self._records.read(name)
 
     def has(self, name: str) -> bool:
         """Whether the volume is there, whole."""
@@ -85,22 +75,38 @@ class LocalVolumes:
         """How many bytes the filesystem holds in all. Volumes are thin: no more than that is refused."""
         return shutil.disk_usage(self.directory).total
 
-    def can_share(self) -> bool:
+    @cached_property
+    def shares_blocks(self) -> bool:
         """Whether a copy of a volume is made at one moment, and takes no room."""
         return clone.can_share(self.directory)
 
-    def fill(self, record: Record, size: int, source: str, progress: Progress) -> None:
-        """Make what is to be the volume, as a copy of the volume `source` unless that is "". Nobody sees it yet.
+    def packable(self, name: str, block: bool) -> str:
+        """The file of the volume that is its disk, and that a snapshot has packed: "" where blocks are shared, or
+        there is no disk."""
+        disk = self.directory / name / (_IMAGE if block else DISK_NAME)
+        return "" if self.shares_blocks or not packing.can_pack(disk) else disk.name
+
+    def fill(self, record: Record, size: int, source: Path | None, progress: Progress) -> None:
+        """Make what is to be the volume, as a copy of the volume at `source` if there is one, on disk when this
+        returns. Nobody sees it yet.
 
         Raises OSError, and clone.Cancelled.
         """
-        self._write(record)
+        self._records.begin(record)
         making = self._making(record.name)
         remove_tree(making)
         making.mkdir()
         making.chmod(_PASSABLE)
-        self._fill(making, record, _whole_pages(size), source, progress)
+        try:
+            self._fill(making, record, _whole_pages(size), source, progress)
+        except OSError:
+            # Where there is no room, what there is of it takes the last.
+            with contextlib.suppress(OSError):
+                remove_tree(making)
+            raise
+        # Last, for a filesystem commits with the volume what was written before it.
         sync_directory(making)
+        self._records.sync(record.name)
 
     def publish(self, name: str) -> None:
         """Let what was filled be the volume."""
@@ -110,23 +116,31 @@ class LocalVolumes:
     def _making(self, name: str) -> Path:
         return self.directory / f".making-{name}"
 
-    def _fill(self, making: Path, record: Record, size: int, source: str, progress: Progress) -> None:
+    def _fill(self, making: Path, record: Record, size: int, source: Path | None, progress: Progress) -> None:
         if not record.block:
-            if source:
-                clone.clone_tree(self.directory / source, making, progress)
+            if source is not None:
+                self._copy(source, making, record, progress)
             return
         image = making / _IMAGE
-        if source:
-            original = self.directory / source / _IMAGE
+        if source is not None:
+            original = source / _IMAGE
             loop.flush(original)
             progress.total = original.stat().st_blocks * 512
-            clone.clone_file(original, image, progress)
-        descriptor = os.open(image, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.ftruncate(descriptor, max(size, os.fstat(descriptor).st_size))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            self._copy(source, making, record, progress)
+        if source is None or image.stat().st_size < size:
+            _lengthen(image, size)
+
+    def _copy(self, source: Path, making: Path, record: Record, progress: Progress) -> None:
+        """Copy a volume or snapshot, its disk packed for a snapshot that has it so, and unpacked from one."""
+        original = Records(source.parent / _RECORDS).read(source.name)
+        packed = record.packed or (original.packed if original else "")
+        if not record.block:
+            clone.clone_tree(source, making, progress, without=[packed])
+        elif not packed:
+            clone.clone_file(source / _IMAGE, making / _IMAGE, progress)
+        if packed:
+            change = packing.pack if record.packed else packing.unpack
+            change(source / packed, making / packed, progress)
 
     def attach(self, name: str) -> None:
         """Let the volume's device link lead to the loop device of its file, attached anew if it was lost."""
@@ -187,15 +201,29 @@ class LocalVolumes:
         """Keep the volume for good, whatever becomes of its object."""
         record = self.record(name)
         if record is not None:
-            self._write(replace(record, retained=True))
+            self._records.write(replace(record, retained=True))
+
+    def hand_over(self, name: str, *, cluster: str, namespace: str, claim: str, claim_uid: str) -> None:
+        """Let the volume be another claim's, as it is when its object was given to that one. Repeating costs a look."""
+        record = self.record(name)
+        if record is None:
+            return
+        given = replace(record, cluster=cluster, namespace=namespace, claim=claim, claim_uid=claim_uid)
+        if given != record:
+            self._records.write(given)
 
     def forget(self, name: str) -> None:
         """Drop the record of a volume that is gone."""
-        (self._records / name).unlink(missing_ok=True)
-        sync_directory(self._records)
+        self._records.forget(name)
 
-    def _write(self, record: Record) -> None:
-        write_atomically(self._records / record.name, msgspec.json.encode(asdict(record)))
+
+def _lengthen(image: Path, size: int) -> None:
+    descriptor = os.open(image, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.ftruncate(descriptor, size)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _whole_pages(size: int) -> int:

@@ -6,7 +6,7 @@ from ingot.api.object import Object, name_of
 from ingot.kube.objects import is_deleting
 from ingot.standalone.scheduler.amounts import size_of
 from ingot.standalone.scheduler.selectors import labels_of, node_selected, selects
-from ingot.standalone.volumes.words import class_of, is_meant_for, phase_of
+from ingot.standalone.volumes.words import class_of, is_meant_for, phase_of, source_of
 
 
 def mismatch(volume: Object, claim: Object) -> str:
@@ -33,8 +33,10 @@ def find(
     """The volume for the claim: one that is meant for it, else the smallest that fits; None if none does.
 
     It must be reachable from `node`, if one is given. With `reserved_only` no volume is considered but those that
-    name the claim; `without` names volumes that are spoken for.
+    name the claim; so it is for a claim with a source, which a volume that happens to fit does not hold. `without`
+    names volumes that are spoken for.
     """
+    reserved_only = reserved_only or source_of(claim) is not None
     best: Object | None = None
     for volume in volumes:
         if is_deleting(volume) or name_of(volume) in without or mismatch(volume, claim):

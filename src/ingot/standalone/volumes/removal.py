@@ -9,22 +9,23 @@ from ingot.api.status import ApiError
 from ingot.kube.client import Client
 from ingot.kube.events import Recorder
 from ingot.kube.objects import copy_of, has_finalizer, is_deleting, remove_finalizer
-from ingot.standalone.volumes.local import LocalVolumes, Record
+from ingot.standalone.volumes.local import LocalVolumes
 from ingot.standalone.volumes.manifest import is_block
+from ingot.standalone.volumes.records import Record
 from ingot.standalone.volumes.words import LOCAL_FINALIZER, phase_of
 
 log = logging.getLogger(__name__)
 
 
 class Removal:
-    """Deletes a volume only if it has a record, and that is of the claim which the object names."""
+    """Deletes a volume only if it has a record, and neither the claim in that nor the one in the object has it."""
 
     def __init__(self, client: Client, local: LocalVolumes, events: Recorder) -> None:
         self._client = client
         self._local = local
         self._events = events
 
-    async def is_done(self, volume: Object) -> bool:
+    async def is_done(self, volume: Object, cluster: str) -> bool:
         """Delete the volume if it is to go; whether it is."""
         deletes = volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete"
         released = phase_of(volume) == "Released" and deletes
@@ -37,7 +38,7 @@ class Removal:
             return True
         record = await asyncio.to_thread(self._local.record, name)
         if record is not None:
-            if why := await self._why_kept(volume, record):
+            if why := await self._why_kept(volume, record, cluster):
                 self._events.record(volume, "VolumeFailedDelete", why, "Warning")
                 return True
             await self._empty(volume)
@@ -45,14 +46,22 @@ class Removal:
         await asyncio.to_thread(self._local.forget, name)
         return True
 
-    async def _why_kept(self, volume: Object, record: Record) -> str:
+    async def _why_kept(self, volume: Object, record: Record, cluster: str) -> str:
         """Why the files must stay although the object is to go, "" if they need not. The server is asked last."""
-        whose = f"{record.namespace}/{record.claim}"
-        if (volume["spec"].get("claimRef") or {}).get("uid") != record.claim_uid:
-            return f"the files were made for another claim, {whose}: they stay until somebody deletes them by hand"
-        claim = await self._claim(record)
-        if claim is not None and claim["spec"].get("volumeName") == record.name:
-            return f"claim {whose} still has the volume: it stays until the claim is deleted"
+        reference = volume["spec"].get("claimRef") or {}
+        owner = {"namespace": record.namespace, "name": record.claim, "uid": record.claim_uid}
+        claim = await self._claim(owner)
+        if reference.get("uid") != record.claim_uid:
+            # The object was given to another claim, and that one has gone before its name was written down.
+            given = reference.get("uid") and record.cluster == cluster
+            if not given or (_has(claim, record.name) and phase_of(claim or {}) != "Lost"):
+                whose = f"{record.namespace}/{record.claim}"
+                return f"the files were made for another claim, {whose}: they stay until somebody deletes them by hand"
+            owner, claim = reference, await self._claim(reference)
+        if _has(claim, record.name):
+            return (
+                f"claim {owner['namespace']}/{owner['name']} still has the volume: it stays until the claim is deleted"
+            )
         return ""
 
     async def _empty(self, volume: Object) -> None:
@@ -90,7 +99,7 @@ class Removal:
         if record.cluster != cluster:
             log.warning("%s: the volume belongs to another API server's claim and stays", self._local.directory / name)
             return
-        claim = await self._claim(record)
+        claim = await self._claim({"namespace": record.namespace, "name": record.claim, "uid": record.claim_uid})
         if claim is not None and claim["spec"].get("volumeName") in (None, "", name):
             return
         if await self._is_volume(name):
@@ -107,12 +116,16 @@ class Removal:
             return False
         return True
 
-    async def _claim(self, record: Record) -> Object | None:
-        """The very claim that the volume was made for, as the server has it."""
+    async def _claim(self, reference: Object) -> Object | None:
+        """The very claim that is referred to, as the server has it."""
         try:
-            claim = await self._client.get(VOLUME_CLAIMS, record.claim, record.namespace)
+            claim = await self._client.get(VOLUME_CLAIMS, reference["name"], reference["namespace"])
         except ApiError as error:
             if error.code != 404:
                 raise
             return None
-        return claim if uid_of(claim) == record.claim_uid else None
+        return claim if uid_of(claim) == reference["uid"] else None
+
+
+def _has(claim: Object | None, volume: str) -> bool:
+    return claim is not None and claim["spec"].get("volumeName") == volume

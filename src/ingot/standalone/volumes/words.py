@@ -1,5 +1,6 @@
 """Annotations and phases of claims and volumes: Kubernetes' own, and ours."""
 
+from ingot.api.cdi.names import PRIME_FOR
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -12,6 +13,7 @@ OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 OLD_DEFAULT_CLASS = "storageclass.beta.kubernetes.io/is-default-class"
 HOSTNAME = "kubernetes.io/hostname"
+SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 DELAYED = "WaitForFirstConsumer"
 
@@ -45,8 +47,24 @@ def phase_of(obj: Object) -> str:
     return str((obj.get("status") or {}).get("phase", ""))
 
 
+def source_of(claim: Object) -> Object | None:
+    """What the claim's volume is to be filled from; None for an empty one."""
+    return claim["spec"].get("dataSourceRef") or claim["spec"].get("dataSource") or None
+
+
+def is_left_to_populators(claim: Object) -> bool:
+    """Whether a provisioner keeps its hands off: somebody else knows the source, and gives the claim a volume."""
+    source = source_of(claim)
+    return source is not None and source.get("apiGroup") not in (None, "", SNAPSHOT_GROUP)
+
+
+def is_passed_on(claim: Object) -> bool:
+    """Whether the claim is a populator's, and its volume another claim's as soon as it is there: nobody mounts it."""
+    return bool(annotation(claim, PRIME_FOR) and claim["spec"].get("dataSource"))
+
+
 def is_bound(claim: Object) -> bool:
-    """Whether claim and volume have found each other for good."""
+    """Whether claim and volume have found each other for good, as the claim says: `belongs_to` tells if it is true."""
     return bool(claim["spec"].get("volumeName") and annotation(claim, BIND_COMPLETED))
 
 
@@ -60,6 +78,11 @@ def reference_to(claim: Object) -> Object:
         "uid": uid_of(claim),
         "resourceVersion": claim["metadata"]["resourceVersion"],
     }
+
+
+def belongs_to(volume: Object, claim: Object) -> bool:
+    """Whether the volume is this claim's. What a claim says of its volume its user writes; a volume, only who may."""
+    return bool((volume["spec"].get("claimRef") or {}).get("uid") == uid_of(claim))
 
 
 def is_meant_for(volume: Object, claim: Object) -> bool:

@@ -165,3 +165,24 @@ def test_certificates_not_made_for_clients_are_refused(made: pki.Pki, tmp_path: 
     client.load_cert_chain(tmp_path / "client.pem")
     with pytest.raises(ssl.SSLError):
         handshake(made.server_context(), client, "localhost")
+
+
+def test_another_server_of_the_machine_has_a_certificate_of_the_same_authority(tmp_path: Path) -> None:
+    first = pki.ensure(tmp_path / "pki")
+    path = pki.serving(tmp_path / "pki", "web", ["192.0.2.7"])
+    pair = Pair.from_pem(path.read_bytes())
+    assert pair.issued_by(first.authority)
+    assert set(certificates.hosts_of(pair.certificate)) == {"127.0.0.1", "::1", "localhost", "192.0.2.7"}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert pki.authority_pem(tmp_path / "pki") == first.authority_pem
+    assert b"PRIVATE" not in pki.authority_pem(tmp_path / "pki")
+    pki.serving(tmp_path / "pki", "web", ["192.0.2.7"])
+    assert Pair.from_pem(path.read_bytes()).certificate == pair.certificate, "it is kept while it is good"
+    pki.serving(tmp_path / "pki", "web", ["lab.example"])
+    assert "lab.example" in certificates.hosts_of(Pair.from_pem(path.read_bytes()).certificate)
+
+
+def test_without_an_authority_there_is_no_other_server(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+    with pytest.raises(pki.PkiError, match=r"ca\.pem cannot be used"):
+        pki.serving(tmp_path / "pki", "web", [])

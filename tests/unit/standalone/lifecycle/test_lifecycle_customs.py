@@ -4,10 +4,12 @@ from typing import Any, cast
 
 import pytest
 
-from ingot.api import registry
+from ingot.api import csi, registry
+from ingot.api.object import Object
 from ingot.api.status import ApiError
 from ingot.standalone.lifecycle.customs import refuse_webhook
 from ingot.standalone.objects.call import Call
+from ingot.standalone.schema.custom import check_crd, default_crd
 
 CALL = cast(Call, None)
 
@@ -32,6 +34,12 @@ def test_a_webhook_that_would_have_to_convert_is_refused() -> None:
 @pytest.mark.parametrize(("strategy", "versions"), [("None", 2), ("Webhook", 1)])
 def test_what_needs_no_webhook_is_accepted(strategy: str, versions: int) -> None:
     refuse_webhook(CALL, definition(strategy, versions), None)
+
+
+@pytest.mark.parametrize("crd", csi.crds(), ids=lambda crd: crd["spec"]["names"]["kind"])
+def test_what_storage_brings_would_be_accepted_by_a_cluster(crd: Object) -> None:
+    default_crd(crd)
+    assert check_crd(crd) == []
 
 
 def test_our_own_definitions_are_accepted_as_a_cluster_has_them() -> None:

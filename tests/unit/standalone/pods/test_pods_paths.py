@@ -20,6 +20,9 @@ WHERE = {"/data": "/host/d", "/data/inner": "/host/i", "/dev/ingot/a": "/dev/loo
         ("/database /my/data /data.old /data-2", "/database /my/data /data.old /data-2"),
         ("/dev/ingot/a", "/dev/loop1"),
         ("/dev/ingot/ab", "/dev/ingot/ab"),
+        ("http://[::1]/data/x http://h:80/data/x", "http://[::1]/data/x http://h:80/data/x"),
+        ("https://h/get?file=/data/x&at=/data --to=/data/y", "https://h/get?file=/data/x&at=/data --to=/host/d/y"),
+        ("nbd+unix:///disk?socket=/data/nbd", "nbd+unix:///disk?socket=/host/d/nbd"),
         ("", ""),
     ],
 )

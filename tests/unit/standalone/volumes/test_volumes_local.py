@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ingot.standalone.volumes import clone, loop
-from ingot.standalone.volumes.clone import Cancelled, Progress, clone_file, clone_tree
-from ingot.standalone.volumes.local import LocalVolumes, Record
+from ingot.host import clone
+from ingot.host.clone import Cancelled, Progress, clone_file, clone_tree
+from ingot.standalone.volumes import loop
+from ingot.standalone.volumes.local import LocalVolumes
+from ingot.standalone.volumes.records import Record
 
 MEGABYTE = 1 << 20
 needs_loop = pytest.mark.skipif(
@@ -28,7 +30,7 @@ def record(name: str, block: bool = False) -> Record:
 
 
 def make(local: LocalVolumes, name: str, source: str = "", block: bool = False, size: int = MEGABYTE) -> Path:
-    local.fill(record(name, block), size, source, Progress())
+    local.fill(record(name, block), size, local.directory / source if source else None, Progress())
     local.publish(name)
     if block:
         local.attach(name)
@@ -60,9 +62,9 @@ def test_a_directory_in_which_nothing_was_made_has_no_volumes(tmp_path: Path) ->
 
 
 def test_nothing_is_seen_before_it_is_published(local: LocalVolumes) -> None:
-    local.fill(record("v"), 1, "", Progress())
+    local.fill(record("v"), 1, None, Progress())
     assert not local.has("v")
-    local.fill(record("v"), 1, "", Progress())
+    local.fill(record("v"), 1, None, Progress())
     local.publish("v")
     assert local.has("v")
 
@@ -95,6 +97,39 @@ def test_a_retained_volume_is_known_as_such(local: LocalVolumes) -> None:
     kept = local.record("v")
     assert kept is not None
     assert kept.retained
+
+
+def test_a_volume_that_was_given_away_is_another_claims(local: LocalVolumes) -> None:
+    make(local, "v")
+    local.hand_over("v", cluster="cl", namespace="other", claim="d", claim_uid="u")
+    given = local.record("v")
+    assert given == Record("v", "cl", "other", "d", "u", block=False)
+    local.hand_over("w", cluster="cl", namespace="other", claim="d", claim_uid="u")
+    assert local.names() == ["v"]
+
+
+def test_a_record_of_an_older_ingot_is_read(local: LocalVolumes) -> None:
+    (local.directory / ".records" / "v").write_text(
+        '{"name":"v","cluster":"cl","namespace":"ns","claim":"c","claim_uid":"uid-v","block":false,"retained":true}'
+    )
+    assert local.record("v") == Record("v", "cl", "ns", "c", "uid-v", block=False, retained=True)
+
+
+def test_snapshots_lie_beside_the_volumes_and_nobody_else_may_enter(local: LocalVolumes) -> None:
+    original = make(local, "v")
+    content = sparse(original / "disk.img")
+    files = local.snapshots()
+    files.prepare()
+    taken = Record("s", "cl", "ns", "snap", "u", block=False, size=MEGABYTE, taken=5)
+    files.fill(taken, 0, original, Progress())
+    assert not files.has("s")
+    files.publish("s")
+    assert stat.S_IMODE(files.directory.stat().st_mode) == 0o700
+    assert files.directory.is_relative_to(local.directory)
+    assert files.record("s") == taken
+    assert local.names() == ["v"]
+    local.remove("v", block=False)
+    assert (files.directory / "s" / "disk.img").read_bytes() == content
 
 
 def test_a_copy_keeps_content_holes_modes_and_links(local: LocalVolumes) -> None:

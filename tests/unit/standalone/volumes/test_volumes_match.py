@@ -53,6 +53,14 @@ def test_a_volume_that_is_meant_for_the_claim_comes_before_a_smaller_one() -> No
     assert found(claim(), other) is None
 
 
+@pytest.mark.parametrize("field", ["dataSource", "dataSourceRef"])
+def test_a_claim_with_a_source_takes_no_volume_but_one_that_is_meant_for_it(field: str) -> None:
+    wanted = claim(**{field: {"kind": "VolumeImportSource", "apiGroup": "cdi.kubevirt.io", "name": "s"}})
+    assert found(wanted, free("v")) is None
+    assert found(wanted, free("v"), node=a_node("n")) is None
+    assert found(wanted, free("v"), free("r", claimRef={"namespace": "ns", "name": "c", "uid": "u"})) == "r"
+
+
 def test_labels_are_asked_for() -> None:
     fast = free("fast", "9Gi")
     fast["metadata"]["labels"] = {"speed": "fast"}

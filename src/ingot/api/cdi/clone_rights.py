@@ -1,0 +1,115 @@
+"""The right to clone what lies in another namespace: `create` on `datavolumes/source` there (G10).
+
+It is asked of whoever writes a DataVolume, a machine with DataVolume templates, or a DataSource: its name stands in
+for what it leads to, which may be moved after a volume that names it was allowed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ingot.api.demand import Asking, Demand
+from ingot.api.kubevirt.parts import as_object, objects
+from ingot.api.lookup import Lookup
+from ingot.api.object import Object
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
+
+VERB, SUBRESOURCE = "create", "source"
+
+_PLURALS: Final = {"pvc": VOLUME_CLAIMS.plural, "snapshot": SNAPSHOTS.plural, "dataSource": DATA_SOURCES.plural}
+# A DataSource may follow another one, which must not follow a third.
+_MOST_LINKS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is cloned, and the field that says so: a claim, a snapshot, or a DataSource that leads to one."""
+
+    field: str
+    plural: str
+    namespace: str
+    name: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.plural, self.namespace, self.name
+
+
+def of_volume(new: Object, old: Object | None, namespace: str) -> Asking:
+    """What a DataVolume in `namespace` demands, beyond what `old` has just so."""
+    return (yield from _beyond(_volume(new, namespace), _volume(old or {}, namespace), namespace))
+
+
+def of_machine(new: Object, old: Object | None, namespace: str) -> Asking:
+    """What the DataVolume templates of a machine in `namespace` demand, beyond what `old` has just so."""
+    return (yield from _beyond(_templates(new, namespace), _templates(old or {}, namespace), namespace))
+
+
+def of_data_source(new: Object, old: Object | None, namespace: str) -> Asking:
+    """What a DataSource in `namespace` demands, beyond what `old` has just so."""
+    return (yield from _beyond(_link(new, "spec.source"), _link(old or {}, "spec.source"), namespace))
+
+
+def _beyond(new: Iterable[_Source], old: Iterable[_Source], namespace: str) -> Asking:
+    known = {source.place for source in old}
+    demands = []
+    for source in new:
+        if source.place not in known:
+            end = yield from _end(source)
+            if end.namespace != namespace:
+                demands.append(_demand(end))
+    return demands
+
+
+def _end(source: _Source) -> Lookup[_Source]:
+    """The claim or snapshot that DataSources lead to, or the last DataSource, which leads nowhere yet."""
+    for _ in range(_MOST_LINKS):
+        if source.plural != DATA_SOURCES.plural:
+            break
+        found = yield DATA_SOURCES, source.namespace, source.name
+        ahead = next(_link(found or {}, source.field), None)
+        if ahead is None:
+            break
+        source = replace(ahead, field=source.field)
+    return source
+
+
+def _demand(source: _Source) -> Demand:
+    # Nobody knows yet where a DataSource will lead to that leads nowhere: the whole namespace must be open.
+    name = "" if source.plural == DATA_SOURCES.plural else source.name
+    return Demand(
+        what=f'{source.field} clones {source.plural} "{source.name}" of another namespace',
+        instead="a source in the same namespace",
+        verb=VERB,
+        group=DATA_VOLUMES.group,
+        resource=DATA_VOLUMES.plural,
+        subresource=SUBRESOURCE,
+        namespace=source.namespace,
+        name=name,
+    )
+
+
+def _volume(obj: Object, namespace: str, path: str = "spec") -> Iterator[_Source]:
+    spec = as_object(obj.get("spec"))
+    yield from _named(as_object(spec.get("source")), f"{path}.source")
+    reference = as_object(spec.get("sourceRef"))
+    if reference:
+        there = str(reference.get("namespace") or namespace)
+        yield _Source(f"{path}.sourceRef", DATA_SOURCES.plural, there, str(reference.get("name", "")))
+
+
+def _templates(machine: Object, namespace: str) -> Iterator[_Source]:
+    spec = as_object(machine.get("spec"))
+    for number, template in enumerate(objects(spec.get("dataVolumeTemplates"))):
+        yield from _volume(template, namespace, f"spec.dataVolumeTemplates[{number}].spec")
+
+
+def _link(data_source: Object, path: str) -> Iterator[_Source]:
+    return _named(as_object(as_object(data_source.get("spec")).get("source")), path)
+
+
+def _named(source: Object, path: str) -> Iterator[_Source]:
+    for key, plural in _PLURALS.items():
+        named = as_object(source.get(key))
+        if named:
+            yield _Source(f"{path}.{key}", plural, str(named.get("namespace", "")), str(named.get("name", "")))

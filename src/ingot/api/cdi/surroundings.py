@@ -1,0 +1,62 @@
+"""What must be there, and what must not, when a DataVolume is made: looked up as by CDI's webhook."""
+
+from ingot.api.cdi import clone_faults, destination
+from ingot.api.cdi.clone_faults import Origin
+from ingot.api.lookup import Lookup
+from ingot.api.object import Object, name_of
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
+from ingot.api.status import Cause, invalid
+
+# A DataSource may follow another one, which must not follow a third.
+_MOST_LINKS = 2
+_ORIGINS = {"pvc": VOLUME_CLAIMS, "snapshot": SNAPSHOTS}
+
+
+def check(volume: Object, namespace: str) -> Lookup[None]:
+    """Raises the 422 for a new DataVolume whose claim is another's, whose DataSource leads nowhere, or that does not
+    suit what it is to be a clone of. What is cloned may come later.
+
+    One whose claim is there, to be taken as it is, is not filled: its source may be gone.
+    """
+    # One that is yet to get its name gets one that nothing has.
+    name = volume["metadata"].get("name", "")
+    claim = (yield VOLUME_CLAIMS, namespace, name) if name else None
+    destination.check(volume, claim, namespace)
+    if claim is None and (cause := (yield from _cause(volume["spec"], namespace))):
+        raise invalid(DATA_VOLUMES.group, DATA_VOLUMES.kind, name_of(volume) if name else "", [cause])
+
+
+def _cause(spec: Object, namespace: str) -> Lookup[Cause | None]:
+    source, field = spec.get("source") or {}, "spec.source"
+    if "sourceRef" in spec:
+        field = "spec.sourceRef"
+        source = yield from _followed(spec["sourceRef"], namespace)
+        if isinstance(source, Cause):
+            return source
+    for kind, resource in _ORIGINS.items():
+        if kind not in source:
+            continue
+        found = yield resource, source[kind]["namespace"], source[kind]["name"]
+        why = clone_faults.of_volume(spec, Origin(resource, found)) if found else ""
+        if why:
+            return Cause(field if "sourceRef" in spec else f"{field}.{kind}", f"Invalid value: {why}")
+    return None
+
+
+def _followed(reference: Object, namespace: str) -> Lookup[Object | Cause]:
+    """The source at the end of the DataSources that a sourceRef leads to, or the fault where there is none."""
+    there, name = reference.get("namespace") or namespace, reference["name"]
+    for _ in range(_MOST_LINKS):
+        found = yield DATA_SOURCES, there, name
+        shown = f'DataSource "{there}/{name}"'
+        if found is None:
+            return Cause("spec.sourceRef", f"Not found: {shown} is not there: make it first", "FieldValueNotFound")
+        source: Object = found["spec"]["source"]
+        if not source:
+            why = "points to nothing yet: its spec.source is empty; a pvc or snapshot is expected there"
+            return Cause("spec.sourceRef", f"Invalid value: {shown} {why}")
+        if "dataSource" not in source:
+            return source
+        there, name = source["dataSource"]["namespace"], source["dataSource"]["name"]
+    why = f'DataSource "{there}/{name}" is one too many: at most {_MOST_LINKS} are followed'
+    return Cause("spec.sourceRef", f"Invalid value: {why}")

@@ -1,0 +1,1 @@
+"""Golden images: links to volumes, and what keeps them fresh."""

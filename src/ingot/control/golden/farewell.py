@@ -1,0 +1,100 @@
+"""A cron is deleted: what it imported, and its DataSource, stay or go as it says."""
+
+from dataclasses import dataclass
+
+from ingot.api.cdi import names
+from ingot.api.object import Object, name_of, uid_of
+from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, SSPS
+from ingot.control.golden import belonging, linking
+from ingot.control.golden.collection import Collector
+from ingot.control.golden.freshness import HELD
+from ingot.control.golden.imports import Import
+from ingot.control.golden.links import is_kept_from, target_of
+from ingot.control.golden.ordered import orders_of
+from ingot.control.golden.owners import is_owner
+from ingot.control.golden.rivals import Rivals, managed_by
+from ingot.control.owning import disown
+from ingot.control.writing import change, live
+from ingot.kube.cache import Key, key_of
+from ingot.kube.client import Client
+from ingot.kube.objects import controller_of, has_finalizer, is_deleting, remove_finalizer
+
+# How soon it is looked whether what holds an import has gone; most of it is heard of sooner.
+_HELD_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """With retentionPolicy None imports go, each when nobody needs it, and the DataSource is left to the garbage
+    collector. Else all of that stays, and only what is of no use goes: imports that are not complete, and a DataSource
+    that the cron made and never had one for; as imports do where the SSP makes the cron anew.
+
+    A DataSource that stays, because somebody else has it or wants it, keeps the version that it stands for: that is
+    left behind, and no cron waits for it.
+    """
+
+    client: Client
+    collector: Collector
+    rivals: Rivals
+
+    async def step(self, cron: Object, imports: list[Import]) -> float | None:
+        """Seconds until it is to be looked at again; None when the cron may go, or is heard of before that."""
+        if not has_finalizer(cron, names.CRON_FINALIZER):
+            return None
+        key = managed_by(cron)
+        link = await live(self.client, DATA_SOURCES, key.name, key.namespace)
+        anew = await self._is_made_anew(cron, link)
+        keeps = anew or cron["spec"].get("retentionPolicy") != "None"
+        goes = link is None or (not anew and self._goes(cron, link) and not (keeps and _is_of_use(link, cron)))
+        if link is not None and not goes and is_owner(link, cron):
+            link = await change(self.client, DATA_SOURCES, link, lambda each: disown(each, cron))
+        if keeps:
+            await self._drop_unfinished(cron, imports)
+        elif has_finalizer(cron, HELD):
+            # The SSP is yet to say what the DataSource stands for without this cron.
+            return None
+        elif await self._holds(cron, imports, None if goes else target_of(link)):
+            return _HELD_SECONDS
+        await change(self.client, DATA_IMPORT_CRONS, cron, lambda each: remove_finalizer(each, names.CRON_FINALIZER))
+        return None
+
+    async def _is_made_anew(self, cron: Object, link: Object | None) -> bool:
+        """Whether an SSP, which has changed the template of the cron, still asks for one of its name."""
+        if linking.manager_of(link) != name_of(cron):
+            return False
+        for owner in belonging.owners(cron):
+            ssp = await live(self.client, SSPS, owner.name, owner.namespace)
+            orders = orders_of(ssp) if ssp is not None and not is_deleting(ssp) else ()
+            if any(each.key == key_of(cron) and each.source == managed_by(cron).name for each in orders):
+                return True
+        return False
+
+    def _goes(self, cron: Object, link: Object) -> bool:
+        """Whether the DataSource goes with the cron: that alone owns it, and nobody else is to have it."""
+        shared = belonging.others(link, cron) or any(belonging.owners(link)) or self.rivals.holder(cron) is not None
+        return is_owner(link, cron) and not shared and not is_kept_from(link, cron)
+
+    async def _holds(self, cron: Object, imports: list[Import], served: Key | None) -> bool:
+        """Delete all that is free, but for what a DataSource that stays stands for; whether something is not."""
+        held = False
+        for each in imports:
+            if each.is_leaving or each.key == served:
+                continue
+            holder = self.collector.holders.of(each.key, besides=managed_by(cron))
+            if holder := holder or await self.collector.holders.pod_of(each.key):
+                message = f'version {each.version}, in "{each.name}", is used by {holder}: the cron goes after that'
+                self.collector.events.record(cron, "ImportHeld", message, "Warning")
+                held = True
+            else:
+                await self.collector.remove(cron, each, "its cron is deleted, with retentionPolicy None")
+        return held
+
+    async def _drop_unfinished(self, cron: Object, imports: list[Import]) -> None:
+        for each in imports:
+            if each.is_unfinished:
+                await self.collector.remove(cron, each, "its cron is deleted, and it is not complete")
+
+
+def _is_of_use(link: Object, cron: Object) -> bool:
+    """Whether a DataSource points somewhere, or somebody else has made it."""
+    return bool(link["spec"]["source"]) or (controller_of(link) or {}).get("uid") != uid_of(cron)

@@ -1,0 +1,55 @@
+"""What is to be done for a cron, decided from what is there."""
+
+from dataclasses import dataclass, field
+
+from ingot.api.cdi import names
+from ingot.api.object import Object
+from ingot.control.golden.imports import Import
+from ingot.control.golden.moments import moment
+from ingot.control.golden.wanted import Wanted, pinned_to
+from ingot.control.volumes.marks import annotation
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`target` is where the DataSource is to stand; None: where it is. `begin`: the wanted version is to be imported.
+    `drop` are imports that are of no use: failed, or overtaken."""
+
+    target: Import | None = None
+    begin: bool = False
+    drop: list[Import] = field(default_factory=list)
+
+
+def plan(cron: Object, wanted: Wanted, imports: list[Import]) -> Plan:
+    """One import at a time: one that was begun is let finish, unless it is of no use, or gets nowhere."""
+    met = [each for each in imports if wanted.is_met_by(each)]
+    others = [each for each in imports if not wanted.is_met_by(each) and each.is_unfinished]
+    # Of one version in two classes, the one that was used last: it does not go to and fro.
+    if ready := max((each for each in met if each.is_ready), key=lambda each: (each.last_use, each.name), default=None):
+        return Plan(ready, drop=others)
+    if not wanted.digest:
+        return Plan()
+    finished = None if pinned_to(cron) else _just_finished(cron, imports)
+    if met:
+        return Plan(finished, drop=[*others, *(each for each in met if _is_to_be_tried_again(cron, each))])
+    under_way = [each for each in others if each.is_under_way and not each.is_stuck]
+    if under_way:
+        return Plan(finished, drop=[each for each in others if each not in under_way])
+    # What is pinned is kept, or cannot be had: nobody knows where an older version is.
+    return Plan(finished, begin=wanted.is_newest, drop=others)
+
+
+def _just_finished(cron: Object, imports: list[Import]) -> Import | None:
+    """The import that was under way when the status was last written, and is complete: though there is a newer version
+    by now, it is newer than what serves. So images that change faster than they are imported get there too."""
+    told = (cron.get("status") or {}).get("currentImports") or ()
+    known = {str(each.get("DataVolumeName")) for each in told}
+    return next((each for each in imports if each.name in known and each.is_ready), None)
+
+
+def _is_to_be_tried_again(cron: Object, found: Import) -> bool:
+    """Whether an import that has failed goes, to be made anew: once the source has been asked since, and answered."""
+    if not found.has_failed or annotation(cron, names.UNREACHABLE_SINCE):
+        return False
+    failed, asked = moment(found.settled), moment(annotation(cron, names.LAST_CRON_TIME))
+    return failed is not None and asked is not None and asked > failed

@@ -1,0 +1,53 @@
+"""Servers that have just not answered: the crons of a namespace, of which there may be thousands, leave them alone.
+
+Nobody's cron keeps those of another namespace from a server: it may have asked in a way that gets no answer.
+"""
+
+from typing import Final, NamedTuple
+
+from ingot.api.cdi import names
+from ingot.api.object import Object
+from ingot.control.volumes.marks import annotation
+from ingot.images.fault import ImageFault
+from ingot.kube.clock import SYSTEM, Clock
+
+# How long a server that did not answer one is not asked for another.
+_REST_SECONDS: Final = 30.0
+
+
+class Server(NamedTuple):
+    """Who is asked, for whom. `kind` is registry or http, `host` its name with its port."""
+
+    namespace: str
+    kind: str
+    host: str
+
+
+class Silence:
+    """Of all servers, in memory."""
+
+    def __init__(self, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
+        self._until: dict[Server, tuple[float, ImageFault]] = {}
+
+    def check(self, cron: Object, server: Server) -> None:
+        """Raises ImageFault for a server that has just not answered another cron, unless somebody asks for a look."""
+        until, fault = self._until.get(server, (0.0, None))
+        if fault is None or annotation(cron, names.CHECK_NOW) != annotation(cron, names.CHECKED):
+            return
+        if self._clock.monotonic() < until:
+            # What the other cron asks for is not told here.
+            raise ImageFault(server.host, fault.reason, fault.message)
+
+    def heard(self, server: Server) -> None:
+        """It has answered."""
+        self._until.pop(server, None)
+
+    def noted(self, server: Server, fault: ImageFault) -> None:
+        """It has not answered, or has no time. Those that have had their rest are forgotten."""
+        # A certificate that one does not trust may be one that another does.
+        if not fault.retry and fault.reason != "Unreachable":
+            return
+        now = self._clock.monotonic()
+        self._until = {each: known for each, known in self._until.items() if known[0] > now}
+        self._until[server] = now + _REST_SECONDS, fault

@@ -1,0 +1,1 @@
+"""What Prometheus is told of golden images, volumes, storage and the controllers themselves."""

@@ -1,0 +1,1 @@
+"""Snapshots of machines, and machines made of them again."""

@@ -1,0 +1,149 @@
+"""VirtualMachineSnapshotContent: a VolumeSnapshot or a full copy of each of its volumes, and how they fare."""
+
+import asyncio
+from dataclasses import replace
+
+from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.resources import MACHINE_SNAPSHOT_CONTENTS, SNAPSHOTS
+from ingot.api.snapshot.saving import Stage, saved_volumes
+from ingot.api.status import ApiError
+from ingot.control.outfit import OF_ONE_MACHINE, Outfit
+from ingot.control.owning import is_owned
+from ingot.control.snapshots import content_status
+from ingot.control.snapshots.parts import Parts
+from ingot.control.snapshots.saving import Savers, Step
+from ingot.control.snapshots.words import source_labels
+from ingot.control.writing import delete, live
+from ingot.kube.cache import Key, key_of
+from ingot.kube.change import patch_status
+from ingot.kube.clock import SYSTEM, Clock
+from ingot.kube.controller import Controller, Result
+from ingot.kube.events import Recorder
+from ingot.kube.manager import Manager
+from ingot.kube.objects import controller_of, copy_of, is_deleting, set_controller_reference
+
+_BY_MACHINE = "content-machine"
+# How often VolumeSnapshots of an attempt that failed, which are being deleted, are looked for.
+_LEAVING_SECONDS = 1.0
+
+
+def _machine_of(content: Object) -> list[str]:
+    """The machine that it is of; none for one that somebody else has made without."""
+    given = (content["spec"]["source"].get("virtualMachine") or {}).get("metadata")
+    return [f"{namespace_of(content)}/{given['name']}"] if isinstance(given, dict) and "name" in given else []
+
+
+class SnapshotContents:
+    """The controller. VolumeSnapshots and full copies belong to the content, and go with it."""
+
+    def __init__(self, manager: Manager, clock: Clock = SYSTEM, outfit: Outfit = OF_ONE_MACHINE) -> None:
+        self._client = manager.client
+        self._clock = clock
+        self._events = Recorder(manager.client, "snapshot-controller")
+        self._parts = Parts(manager, clock)
+        self._savers = Savers(manager, clock, outfit)
+        self._contents = manager.informer(MACHINE_SNAPSHOT_CONTENTS)
+        self._contents.cache.add_index(_BY_MACHINE, _machine_of)
+        controller = Controller("machine-snapshot-content", self.reconcile, workers=2, clock=clock)
+        controller.watch(self._contents).watch(self._savers.instances, self._of_instance)
+        controller.own(self._savers.pods, owner=MACHINE_SNAPSHOT_CONTENTS)
+        controller.own(self._savers.claims, owner=MACHINE_SNAPSHOT_CONTENTS)
+        self._parts.kinds.wake(controller, _owner_of)
+        manager.serve(self._events.run)
+        manager.add(controller)
+
+    def _of_instance(self, instance: Object) -> list[Key]:
+        found = self._contents.cache.by_index(_BY_MACHINE, f"{namespace_of(instance)}/{name_of(instance)}")
+        return [key_of(content) for content in found if not content_status.was_made(content)]
+
+    async def reconcile(self, key: Key) -> Result | None:
+        content = self._contents.cache.get(key)
+        if content is None or is_deleting(content):
+            return None
+        if not saved_volumes(content) or content_status.was_made(content):
+            gone = await self._savers.finish(content)
+            state = content_status.State(await self._taken(content), gone=gone)
+        else:
+            step = await self._together(content, await self._savers.step(content))
+            state = content_status.State(await self._taken(content) if step.is_held else {}, copies=step)
+        told = copy_of(content)
+        if news := content_status.write(told, state, self._clock.time()):
+            self._events.record(content, "VolumeSnapshotError", news, "Warning")
+        await patch_status(self._client, MACHINE_SNAPSHOT_CONTENTS, content, told)
+        again = state.copies.again if state.copies else None
+        return Result(again) if again is not None else None
+
+    async def _together(self, content: Object, step: Step) -> Step:
+        """The step, after which VolumeSnapshots and full copies are begun together if the latter can be.
+
+        VolumeSnapshots of an attempt that failed are of another moment than the copies that are to come: they go first.
+        """
+        if step.is_held:
+            return step
+        if await self._remove_snapshots(content):
+            return replace(step, again=_LEAVING_SECONDS)
+        if step.stage is not Stage.READY:
+            return step
+        # The closer together all of it is, the closer is what it holds to one moment.
+        begun, _ = await asyncio.gather(self._savers.begin(step), self._taken(content))
+        return begun
+
+    async def _taken(self, content: Object) -> dict[str, Object | None]:
+        """The VolumeSnapshots by name, made all at once if they never were; None for those that are gone."""
+        names, make = _snapshot_names(content), not content_status.was_made(content)
+        found = await asyncio.gather(*(self._snapshot(content, name, make=make) for name in names))
+        return dict(zip(names, found, strict=True))
+
+    async def _remove_snapshots(self, content: Object) -> bool:
+        """Delete the content's VolumeSnapshots; whether there still are some."""
+        keys = (Key(namespace_of(content), name) for name in _snapshot_names(content))
+        found = [each for key in keys if (each := self._parts.kinds.snapshots.cache.get(key))]
+        ours = [each for each in found if is_owned(each, content)]
+        for each in ours:
+            if not is_deleting(each):
+                await delete(self._client, SNAPSHOTS, each)
+        return bool(ours)
+
+    async def _snapshot(self, content: Object, name: str, *, make: bool) -> Object | None:
+        """The VolumeSnapshot of that name, made if it never was; None where it is gone."""
+        cached = self._parts.kinds.snapshots.cache.get(Key(namespace_of(content), name))
+        if cached is not None and is_owned(cached, content):
+            return cached
+        known = await live(self._client, SNAPSHOTS, name, namespace_of(content))
+        if known is not None or not make:
+            return known if known is not None and is_owned(known, content) else None
+        wanted = self._wanted(content, name)
+        try:
+            made = await self._client.create(SNAPSHOTS, wanted)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            return None
+        self._events.record(content, "SuccessfulVolumeSnapshotCreate", f"Successfully created VolumeSnapshot {name}")
+        return made
+
+    def _wanted(self, content: Object, name: str) -> Object:
+        backup = next(each for each in content["spec"]["volumeBackups"] if each.get("volumeSnapshotName") == name)
+        claim = backup["persistentVolumeClaim"]
+        wanted: Object = {
+            "apiVersion": SNAPSHOTS.api_version,
+            "kind": SNAPSHOTS.kind,
+            "metadata": {"name": name, "namespace": namespace_of(content), "labels": source_labels(content)},
+            "spec": {
+                "source": {"persistentVolumeClaimName": claim["metadata"]["name"]},
+                "volumeSnapshotClassName": self._parts.snapshot_class(claim["spec"].get("storageClassName") or ""),
+            },
+        }
+        set_controller_reference(wanted, content)
+        return wanted
+
+
+def _snapshot_names(content: Object) -> list[str]:
+    backups = content["spec"].get("volumeBackups") or ()
+    return [str(each["volumeSnapshotName"]) for each in backups if each.get("volumeSnapshotName")]
+
+
+def _owner_of(snapshot: Object) -> list[Key]:
+    owner = controller_of(snapshot) or {}
+    is_ours = owner.get("kind") == MACHINE_SNAPSHOT_CONTENTS.kind
+    return [Key(namespace_of(snapshot), str(owner["name"]))] if is_ours else []

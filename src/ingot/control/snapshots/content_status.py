@@ -1,0 +1,69 @@
+"""What the status of a machine's snapshot's content says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ingot.api.object import Object
+from ingot.api.snapshot.saving import Stage
+from ingot.control.snapshots.saving import Step
+from ingot.kube.clock import timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What there is of a content: its VolumeSnapshots by name, None for one that is not there; how far its full copies
+    are, None once they are complete or where there are none to be made; and the claims of copies that are `gone`."""
+
+    snapshots: Mapping[str, Object | None]
+    copies: Step | None = None
+    gone: Sequence[str] = ()
+
+
+def was_made(content: Object) -> bool:
+    """Whether the moment is held: nothing is made anew after that."""
+    return "creationTime" in (content.get("status") or {})
+
+
+def write(content: Object, state: State, now: float) -> str:
+    """Write how far the content is. Returns what is wrong, if that is news."""
+    status = content.setdefault("status", {})
+    states = [{"volumeSnapshotName": name, **_state(each)} for name, each in state.snapshots.items()]
+    status["volumeSnapshotStatus"] = states
+    copies = state.copies
+    copied = copies is None or copies.stage is Stage.DONE
+    if copies is not None:
+        status["copying"] = _copying(copies)
+    status["readyToUse"] = copied and not state.gone and all(each.get("readyToUse") for each in states)
+    if not was_made(content) and copied and all("creationTime" in each for each in states):
+        saving = copies.saving if copies else None
+        status["creationTime"] = (saving.moment if saving else "") or timestamp(now)
+    message = _problem(state, states, was_made=was_made(content))
+    if not message:
+        status.pop("error", None)
+    elif (status.get("error") or {}).get("message") != message:
+        status["error"] = {"time": timestamp(now), "message": message}
+        return message
+    return ""
+
+
+def _state(snapshot: Object | None) -> Object:
+    told = (snapshot or {}).get("status") or {}
+    return {field: told[field] for field in ("creationTime", "readyToUse", "error") if field in told}
+
+
+def _copying(copies: Step) -> Object:
+    saving = copies.saving
+    bytes_done = {"copiedBytes": saving.done, "totalBytes": saving.total} if saving and saving.total else {}
+    return {"stage": str(copies.stage), **({"message": copies.message} if copies.message else {}), **bytes_done}
+
+
+def _problem(state: State, states: Sequence[Object], *, was_made: bool) -> str:
+    missing = [name for name, each in state.snapshots.items() if each is None]
+    if missing and was_made:
+        return f"VolumeSnapshots ({', '.join(missing)}) missing: their volumes cannot be restored"
+    if state.gone:
+        return f"PersistentVolumeClaims ({', '.join(state.gone)}) missing: their volumes cannot be restored"
+    if state.copies is not None and state.copies.stage is Stage.FAILED:
+        return f"full copies failed: {state.copies.message}"
+    told = ((each["volumeSnapshotName"], (each.get("error") or {}).get("message")) for each in states)
+    return next((f"VolumeSnapshot {name} error: {message}" for name, message in told if message), "")

@@ -1,0 +1,18 @@
+"""Which claims may be uploaded to, and where the bytes go."""
+
+from ingot.api.cdi import names
+from ingot.api.cdi.filling import is_direct
+from ingot.api.object import Object, uid_of
+from ingot.api.resources import UPLOAD_SOURCES
+
+
+def is_target(claim: Object) -> bool:
+    """Whether a claim is filled by an upload."""
+    source = claim["spec"].get("dataSourceRef") or {}
+    populated = source.get("apiGroup") == UPLOAD_SOURCES.group and source.get("kind") == UPLOAD_SOURCES.kind
+    return bool(populated) or is_direct(claim)
+
+
+def pod_name(claim: Object) -> str:
+    """The pod that takes the upload to a claim, and the Secret that it proves itself with."""
+    return f"{names.UPLOADER_PREFIX}{uid_of(claim) if is_direct(claim) else names.prime_name(claim)}"

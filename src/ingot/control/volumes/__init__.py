@@ -1,0 +1,1 @@
+"""Volumes: DataVolumes, and the populators that fill claims."""

@@ -1,0 +1,141 @@
+"""The size of an image that a DataVolume imports where nobody has said it: a pod goes and looks."""
+
+import msgspec
+
+from ingot.api.cdi.names import COMPONENT, SIZE_PREFIX, STATE_PATH
+from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.resources import PODS
+from ingot.api.status import ApiError
+from ingot.control.outfit import OF_ONE_MACHINE, Outfit
+from ingot.control.owning import is_owned, refused
+from ingot.control.volumes import importing, outcome, worker
+from ingot.control.volumes.care import Care
+from ingot.control.volumes.fault import VolumeFault
+from ingot.control.volumes.filler import Failed, Waiting
+from ingot.control.volumes.gate import gate_of, looking
+from ingot.control.volumes.marks import phase_of
+from ingot.control.writing import delete
+from ingot.kube.cache import Key, key_of
+from ingot.kube.clock import SYSTEM, Clock
+from ingot.kube.manager import Manager
+from ingot.kube.objects import is_deleting
+
+_LATER_SECONDS = 1.0
+_SCHEDULED = "ImportScheduled"
+_SAY_IT = "This is final: make the DataVolume with spec.storage.resources.requests.storage"
+
+# What these pods are called among those that work on volumes.
+COMPONENT_NAME = "size-detection"
+# CDI's reason of a DataVolume that waits for one of them.
+LOOKING = "SizeDetectionPodNotReady"
+
+
+class _Found(msgspec.Struct, rename="camel"):
+    virtual_size: int = 0
+
+
+def pod_key(volume: Object) -> Key:
+    """The pod that looks for a DataVolume's image."""
+    return Key(namespace_of(volume), f"{SIZE_PREFIX}{uid_of(volume)}")
+
+
+def inspect_job(content: Object, priority: str = "") -> worker.Job:
+    """The job that looks at what a DataVolume's source names."""
+    ((kind, given),) = content.items()
+    args = ["inspect", "--source-kind", kind, "--state", STATE_PATH]
+    return worker.Job(
+        prefix=SIZE_PREFIX,
+        component=COMPONENT_NAME,
+        args=[*args, *importing.source_args(given), *worker.outlet()],
+        mounts=importing.source_mounts(given),
+        environment={importing.URL_VARIABLE: given["url"]} if given.get("url") else {},
+        annotations=importing.header_annotations(given),
+        priority=priority,
+    )
+
+
+class Detection:
+    """Pods that look. They are transfers as others are, for some images tell their size only at their end."""
+
+    def __init__(self, manager: Manager, clock: Clock = SYSTEM, outfit: Outfit = OF_ONE_MACHINE) -> None:
+        self.pods = manager.informer(PODS, label_selector=COMPONENT)
+        self._client = manager.client
+        self._outfit = outfit
+        self._gate = gate_of(manager, clock)
+        self._care = Care(manager.client, clock, self._gate)
+
+    async def size(self, volume: Object, content: Object) -> int:
+        """The virtual size of the image that `content`, a source, names. Raises VolumeFault while it is not known."""
+        if volume["spec"].get("contentType") == "archive":
+            raise VolumeFault(
+                "SizeNotKnown", f"an archive does not tell how large its files are. {_SAY_IT}", final=True
+            )
+        pod = self.pods.cache.get(pod_key(volume))
+        if pod is None:
+            return await self._begin(volume, content)
+        if not is_owned(pod, volume) or is_deleting(pod):
+            message = f'pod "{name_of(pod)}" of before is still there; tried again'
+            raise self._not_yet(message, _LATER_SECONDS)
+        if phase_of(pod) == "Succeeded":
+            return _told(pod)
+        step = outcome.judge(pod, {"spec": {}})
+        restarts = outcome.restarts_of(pod)
+        if isinstance(step, Failed):
+            raise VolumeFault(step.reason, step.message, final=True, restarts=restarts)
+        if isinstance(step, Waiting):
+            step = await self._care.look_after(pod, step)
+            if step.message:
+                raise VolumeFault(step.reason, step.message, retry=step.again, phase=_SCHEDULED, restarts=restarts)
+        message = f"the size of the image is looked for by pod {name_of(pod)}"
+        again = step.again if isinstance(step, Waiting) else None
+        raise VolumeFault(LOOKING, message, retry=again, phase=_SCHEDULED, restarts=restarts)
+
+    async def _begin(self, volume: Object, content: Object) -> int:
+        key = pod_key(volume)
+        if place := self._gate.admit_look(volume):
+            where = f"number {place} in the queue: at most {self._gate.limit} transfers go on at once"
+            raise self._not_yet(
+                f"the size of the image is not known yet, and to be looked for: {where}", _LATER_SECONDS
+            )
+        job = inspect_job(content, volume["spec"].get("priorityClassName") or "")
+        pod = worker.bare(volume, key.name, job, self._outfit)
+        try:
+            await self._client.create(PODS, pod)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                self.forget(key_of(volume))
+                raise _refused(error) from error
+        raise self._not_yet(f"the size of the image is looked for by pod {key.name}")
+
+    def _not_yet(self, message: str, retry: float | None = None) -> VolumeFault:
+        return VolumeFault(LOOKING, message, retry=retry, phase=_SCHEDULED)
+
+    async def clear(self, volume: Object) -> None:
+        """The size is known, or will not be: the pod goes."""
+        key = pod_key(volume)
+        pod = self.pods.cache.get(key)
+        if pod is not None and is_owned(pod, volume) and not is_deleting(pod):
+            await delete(self._client, PODS, pod)
+        self.forget(key_of(volume))
+
+    def forget(self, key: Key) -> None:
+        """The DataVolume of that key has nothing to be looked for any more."""
+        self._gate.leave(looking(key))
+
+
+def _told(pod: Object) -> int:
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    ends = [(each.get("state") or {}).get("terminated") or {} for each in statuses]
+    try:
+        found = msgspec.json.decode(next((end.get("message") or "" for end in ends), ""), type=_Found)
+    except (msgspec.MsgspecError, RecursionError):
+        found = _Found()
+    if found.virtual_size <= 0:
+        message = f'pod "{name_of(pod)}" has not told how large the image is. {_SAY_IT}'
+        raise VolumeFault("SizeNotKnown", message, final=True)
+    return found.virtual_size
+
+
+def _refused(error: ApiError) -> VolumeFault:
+    fault = refused("the pod that looks for the size of the image", error)
+    return VolumeFault(fault.reason, fault.message, retry=fault.retry)

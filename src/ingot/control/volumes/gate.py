@@ -1,0 +1,234 @@
+"""At most so many transfers at once over the whole cluster: who comes first goes first."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from ingot.api.cdi.names import (
+    CLONER_PREFIX,
+    COMPONENT,
+    GROUP,
+    IMPORTER_PREFIX,
+    QUEUED,
+    SIZE_PREFIX,
+    TRANSFER,
+)
+from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.resources import DATA_VOLUMES, PODS, VOLUME_CLAIMS
+from ingot.control.owning import is_owned
+from ingot.control.volumes.marks import annotation, is_prime, target_of
+from ingot.control.volumes.place import has_failed, holds_place, is_running, rank
+from ingot.kube.cache import Cache, Key, key_of
+from ingot.kube.clock import SYSTEM, Clock, timestamp
+from ingot.kube.manager import Manager
+from ingot.kube.objects import controller_of
+
+# How many worker pods move bytes at the same time. More of them share the same line and the same disk, and each takes
+# memory; fewer leave the line idle while one of them waits.
+TRANSFERS = 4
+
+# How long who has not asked again keeps a place in the queue; all ask every ten seconds. What a claim says of itself
+# counts no longer than that after this process began: anybody can write it there.
+PATIENCE_SECONDS = 30.0
+# What was sent back is let in again so much later, twice as much each time, and no later than that: as the kubelet does
+# with what fails, so that a server which is away is not asked all the time.
+PAUSE_SECONDS, MOST_PAUSE_SECONDS = 10.0, 300.0
+_INDEX = "queued"
+
+
+def _queued(claim: Object) -> Iterable[str]:
+    """Claims that we fill: the annotation on any other would keep everybody waiting, for nobody takes it away."""
+    ours = (claim["spec"].get("dataSourceRef") or {}).get("apiGroup") == GROUP
+    return [QUEUED] if ours and annotation(claim, QUEUED) and not claim["spec"].get("volumeName") else []
+
+
+def looking(volume: Key) -> Key:
+    """Under which key the size of a DataVolume's image is looked for: no claim has such a name."""
+    return Key(volume.namespace, f"{DATA_VOLUMES.plural}/{volume.name}")
+
+
+def _is_claim(key: Key) -> bool:
+    return "/" not in key.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiter:
+    """`since` when the object is there, and when it `asked` last."""
+
+    since: str
+    asked: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Return:
+    """A transfer that had to give way so often, waits `since` the last time, and is not let in before `until`."""
+
+    times: int
+    since: str
+    until: float
+
+
+class Gate:
+    """Counts worker pods with the label TRANSFER while they move bytes, or may begin to.
+
+    Keys are those of targets, and `looking` ones of DataVolumes: an image that tells its size at its end is read whole.
+
+    A transfer that was let in counts from that moment on, though its pod is not in the cache yet. Who waited when this
+    process began is known by the claims' annotation QUEUED, so that a restart changes no order. Namespaces with fewer
+    transfers go first: nobody waits for all of another's.
+
+    A worker that waits to be started again has no place, and is started without being let in: whoever finds that it
+    `is_surplus` then deletes it, and it waits behind those that wait already, lest what always fails keep them out.
+    """
+
+    def __init__(
+        self, claims: Cache, pods: Cache, volumes: Cache, clock: Clock = SYSTEM, limit: int = TRANSFERS
+    ) -> None:
+        self.limit = limit
+        self._claims = claims
+        self._volumes = volumes
+        self._pods = pods
+        self._clock = clock
+        self._admitted: set[Key] = set()
+        self._waiting: dict[Key, _Waiter] = {}
+        self._returns: dict[Key, _Return] = {}
+        self._began: float | None = None
+        self._stuck: set[str] = set()
+        self._failures: dict[Key, str] = {}
+        self._wake: Callable[[Key], None] = lambda _: None
+        claims.add_index(_INDEX, _queued)
+
+    def admit(self, target: Object) -> int:
+        """0 lets the transfer in: its pod is to be made now, or `leave` to be called. Else its place in the queue."""
+        return self._enter(key_of(target), _since(target))
+
+    def admit_look(self, volume: Object) -> int:
+        """The same for the pod that looks for the size of a DataVolume's image."""
+        return self._enter(looking(key_of(volume)), _since(volume))
+
+    def _enter(self, key: Key, since: str) -> int:
+        busy = self._busy()
+        if key in busy:
+            return 0
+        if self._is_resting(key):
+            return len(self._order(busy)) + 1
+        known = self._returns.get(key)
+        self._waiting[key] = _Waiter(known.since if known else since, self._clock.monotonic())
+        place = self._order(busy).index(key) + 1
+        if place > self.limit - len(busy):
+            return place
+        del self._waiting[key]
+        self._admitted.add(key)
+        return 0
+
+    def leave(self, key: Key) -> None:
+        """Nobody waits under that key any more, and a transfer that has no pod yet gets none."""
+        self._waiting.pop(key, None)
+        self._admitted.discard(key)
+
+    def forget(self, key: Key) -> None:
+        """The transfer is over."""
+        self.leave(key)
+        self._returns.pop(key, None)
+        self._failures.pop(key, None)
+
+    def listen(self, wake: Callable[[Key], None]) -> None:
+        """Have those called whose turn it is when a pod gives way: no pod changes by that."""
+        self._wake = wake
+
+    def give_way(self, pod: Object) -> None:
+        """The pod cannot start as things are: until it runs, its place is another's."""
+        if uid_of(pod) not in self._stuck:
+            self._stuck.add(uid_of(pod))
+            for key in self.heads():
+                self._wake(key)
+
+    def note_failure(self, key: Key, why: str) -> None:
+        """What has gone wrong with a transfer whose pod goes, for those who ask why it waits again."""
+        self._failures[key] = why
+
+    def failure(self, key: Key) -> str:
+        """What went wrong with a transfer before; "" where nothing did."""
+        return self._failures.get(key, "")
+
+    def send_back(self, key: Key) -> None:
+        """The worker of that key is deleted, and its transfer waits from now on."""
+        known = self._returns.get(key)
+        times = known.times + 1 if known else 0
+        pause = min(PAUSE_SECONDS * 2 ** min(times, 10), MOST_PAUSE_SECONDS)
+        self._returns[key] = _Return(times, timestamp(self._clock.time()), self._clock.monotonic() + pause)
+
+    def heads(self) -> list[Key]:
+        """The targets whose turn it is."""
+        busy = self._busy()
+        return [key for key in self._order(busy)[: max(self.limit - len(busy), 0)] if _is_claim(key)]
+
+    def is_surplus(self, key: Key) -> bool:
+        """Whether the worker of that key was started again though all places are others'."""
+        workers = self._workers()
+        again = {each: pod for each, pod in workers.items() if is_running(pod) and has_failed(pod)}
+        free = max(self.limit - len(self._busy() - again.keys()), 0)
+        return key in sorted(again, key=lambda each: rank(each, again[each]))[free:]
+
+    def _order(self, busy: set[Key]) -> list[Key]:
+        now = self._clock.monotonic()
+        since = {key: each.since for key, each in self._waiting.items() if now - each.asked < PATIENCE_SECONDS}
+        since = self._told(now) | since
+        since = {key: when for key, when in since.items() if key not in busy and not self._is_resting(key)}
+        running = Counter(key.namespace for key in busy)
+        return sorted(since, key=lambda key: (running[key.namespace], since[key], key))
+
+    def _is_resting(self, key: Key) -> bool:
+        return key in self._returns and self._clock.monotonic() < self._returns[key].until
+
+    def _told(self, now: float) -> dict[Key, str]:
+        """Who says that it waited before."""
+        self._began = now if self._began is None else self._began
+        if now - self._began >= PATIENCE_SECONDS:
+            return {}
+        return {key_of(claim): _since(claim) for claim in self._claims.by_index(_INDEX, QUEUED)}
+
+    def _busy(self) -> set[Key]:
+        workers = self._workers()
+        self._admitted -= workers.keys()
+        self._stuck &= {uid_of(pod) for pod in workers.values()}
+        return self._admitted | {key for key, pod in workers.items() if self._holds_place(pod)}
+
+    def _holds_place(self, pod: Object) -> bool:
+        return holds_place(pod, self._clock) and (uid_of(pod) not in self._stuck or is_running(pod))
+
+    def _workers(self) -> dict[Key, Object]:
+        labelled = (pod for pod in self._pods.list() if TRANSFER in (pod["metadata"].get("labels") or {}))
+        return {key: pod for pod in labelled if (key := self._filled_by(pod))}
+
+    def _filled_by(self, pod: Object) -> Key | None:
+        """The key of a worker; None for pods that only say they are one."""
+        owner = Key(namespace_of(pod), (controller_of(pod) or {}).get("name", ""))
+        volume = self._volumes.get(owner)
+        if volume is not None and is_owned(pod, volume):
+            return looking(owner) if name_of(pod) == f"{SIZE_PREFIX}{uid_of(volume)}" else None
+        prime = self._claims.get(owner)
+        if prime is None or not is_owned(pod, prime):
+            return None
+        if name_of(pod) not in (f"{IMPORTER_PREFIX}{name_of(prime)}", f"{CLONER_PREFIX}{name_of(prime)}"):
+            return None
+        key = target_of(prime)
+        target = self._claims.get(key) if key else None
+        return key if target is not None and is_prime(prime, target) else None
+
+
+def _since(obj: Object) -> str:
+    return str(obj["metadata"].get("creationTimestamp", ""))
+
+
+_gates: WeakKeyDictionary[Manager, Gate] = WeakKeyDictionary()
+
+
+def gate_of(manager: Manager, clock: Clock = SYSTEM) -> Gate:
+    """The gate of all that the manager's controllers begin: always the same, to be asked for before it runs."""
+    if manager not in _gates:
+        claims, volumes = manager.informer(VOLUME_CLAIMS), manager.informer(DATA_VOLUMES)
+        pods = manager.informer(PODS, label_selector=COMPONENT)
+        _gates[manager] = Gate(claims.cache, pods.cache, volumes.cache, clock)
+    return _gates[manager]

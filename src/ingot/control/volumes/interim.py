@@ -1,0 +1,50 @@
+"""What stands between a claim and its clone: an object where the origin is, made for one clone and gone after it."""
+
+from collections.abc import Iterable
+
+from ingot.api.cdi import names
+from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
+from ingot.api.status import ApiError
+from ingot.control.volumes.marks import annotation
+from ingot.control.volumes.prime import in_the_way, not_made
+from ingot.control.writing import live
+from ingot.kube.cache import Key, key_of
+from ingot.kube.client import Client
+from ingot.kube.objects import is_deleting
+
+
+def made_for(obj: Object, prefix: str) -> Iterable[str]:
+    """The claim that an object whose name begins so was made for, as an index has it; none for those of others."""
+    target = annotation(obj, names.PRIME_FOR) if name_of(obj).startswith(prefix) else ""
+    return [target] if target else []
+
+
+async def make(client: Client, resource: Resource, key: Key, target: Object, spec: Object) -> Object:
+    """The object of that key as the server has it, made for the target if it is not there. Raises Hindered."""
+    made: Object = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {
+            "name": key.name,
+            "namespace": key.namespace,
+            "labels": dict(names.APP_LABELS),
+            "annotations": {names.PRIME_FOR: str(key_of(target))},
+        },
+        "spec": spec,
+    }
+    try:
+        return await client.create(resource, made)
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise not_made(f'{resource.kind} "{key}"', error) from error
+    found = await live(client, resource, key.name, key.namespace)
+    if found is None:
+        raise in_the_way(f'{resource.kind} "{key}"', gone=True)
+    return found
+
+
+def check(resource: Resource, obj: Object, target: Object) -> None:
+    """Raises Hindered for one that is somebody else's, or is being deleted."""
+    if annotation(obj, names.PRIME_FOR) != str(key_of(target)) or is_deleting(obj):
+        raise in_the_way(f'{resource.kind} "{key_of(obj)}"', gone=is_deleting(obj))

@@ -1,0 +1,115 @@
+"""What a VolumeCloneSource clones, and whether it may."""
+
+from collections.abc import Iterable
+
+from ingot.api.cdi import clone_faults, names, size
+from ingot.api.cdi.clone_faults import Origin
+from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.resource import Resource
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
+from ingot.control.owning import is_owned
+from ingot.control.volumes import source as data_volume_source
+from ingot.control.volumes.fault import VolumeFault
+from ingot.control.volumes.filler import Failed
+from ingot.control.volumes.marks import annotation, phase_of
+from ingot.control.volumes.status import FAILED, SUCCEEDED
+from ingot.control.writing import live
+from ingot.kube.cache import Key, key_of
+from ingot.kube.manager import Manager
+from ingot.kube.objects import controller_of, is_deleting
+
+
+def kind_of(source: Object) -> Resource:
+    """What is cloned: a claim or a snapshot."""
+    return SNAPSHOTS if source["spec"]["source"]["kind"] == SNAPSHOTS.kind else VOLUME_CLAIMS
+
+
+def key_of_origin(source: Object) -> Key:
+    """Where a VolumeCloneSource says that its origin is: believed only if `Origins.is_allowed`."""
+    namespace = annotation(source, names.SOURCE_NAMESPACE) or namespace_of(source)
+    return Key(namespace, source["spec"]["source"]["name"])
+
+
+def by_origin(source: Object) -> Iterable[str]:
+    """An index of VolumeCloneSources by what they clone."""
+    return [f"{kind_of(source).kind}/{key_of_origin(source)}"]
+
+
+class Origins:
+    """Another namespace's claims and snapshots are cloned through a DataVolume only.
+
+    Whether the person may do that was asked when the DataVolume was made, and for one filling of one claim. So an
+    annotation that leads to another namespace counts on the VolumeCloneSource that is made for a DataVolume, while that
+    names this very origin and has not ended, and for the DataVolume's own claim. What a DataSource stood for before its
+    cron moved it is as good: a clone that was begun is finished.
+    """
+
+    def __init__(self, manager: Manager) -> None:
+        self._client = manager.client
+        self.volumes = manager.informer(DATA_VOLUMES)
+        self.data_sources = manager.informer(DATA_SOURCES)
+        self._claims = manager.informer(VOLUME_CLAIMS)
+
+    async def is_allowed(self, source: Object, target: Object) -> bool:
+        """Whether the target may become what the source says."""
+        key = key_of_origin(source)
+        if key.namespace == namespace_of(source):
+            return True
+        volume = await self._volume(key_of(target))
+        if volume is None or not _is_made_for(volume, source, target):
+            return False
+        return self._origin(volume) == (kind_of(source), key) or self._was(volume, kind_of(source), key)
+
+    async def _volume(self, key: Key) -> Object | None:
+        return self.volumes.cache.get(key) or await live(self._client, DATA_VOLUMES, *reversed(key))
+
+    async def unsuitable(self, target: Object, origin: Origin) -> Failed | None:
+        """Why the target cannot be a clone, in the words with which a DataVolume is refused whose origin is there."""
+        volume = await self._volume(key_of(target)) if _is_of_volume(target) else None
+        if volume is not None and (why := clone_faults.other_content(volume["spec"], origin)):
+            return Failed("CloneContentTypeMismatch", f"{why}. Make the DataVolume anew, final")
+        field = f"spec.{clone_faults.wish_field(volume['spec'])}" if volume is not None else "spec"
+        asked, needed = size.requested(target["spec"]) or 0, size.least_clone(origin.kind, origin.found)
+        if not (why := clone_faults.too_small(asked, f"{field}.{clone_faults.SIZE}", origin, needed)):
+            return None
+        return Failed("CloneSourceTooLarge", f"{why}. Make the {'DataVolume' if volume else 'claim'} anew, final")
+
+    def _origin(self, volume: Object) -> tuple[Resource, Key] | None:
+        """The kind and key of what a DataVolume clones; None where it does not, or nobody can tell."""
+        try:
+            return data_volume_source.origin_of(data_volume_source.resolve(volume, self.data_sources.cache) or {})
+        except VolumeFault:
+            return None
+
+    def _was(self, volume: Object, kind: Resource, key: Key) -> bool:
+        """Whether it is another version of the golden image that a DataVolume names, which was moved since it began."""
+        claim = self._claims.cache.get(key) if kind == VOLUME_CLAIMS else None
+        cron = _cron_of(claim) if claim else ""
+        named = data_volume_source.links(volume, self.data_sources.cache)
+        found = [self.data_sources.cache.get(each) for each in named if each.namespace == key.namespace]
+        return bool(cron) and any(link is not None and _cron_of(link) == cron for link in found)
+
+    def refusal(self, source: Object) -> str:
+        """What is said of one that is not allowed."""
+        return (
+            f'VolumeCloneSource "{name_of(source)}": {names.SOURCE_NAMESPACE} names namespace '
+            f'"{key_of_origin(source).namespace}", from which only a DataVolume may clone that names the same source, '
+            "once, into its own claim: make one, or clone within the namespace; tried again"
+        )
+
+
+def _cron_of(obj: Object) -> str:
+    """The cron that made a claim, or moves a DataSource."""
+    return str((obj["metadata"].get("labels") or {}).get(names.IMPORT_CRON, ""))
+
+
+def _is_of_volume(target: Object) -> bool:
+    return (controller_of(target) or {}).get("kind") == DATA_VOLUMES.kind
+
+
+def _is_made_for(volume: Object, source: Object, target: Object) -> bool:
+    """Whether source and target are what is made for the DataVolume, and it still is to be filled."""
+    if is_deleting(volume) or is_deleting(source) or phase_of(volume) in (SUCCEEDED, FAILED):
+        return False
+    is_own = name_of(source) == f"{names.CLONE_SOURCE_PREFIX}{uid_of(volume)}" and is_owned(source, volume)
+    return is_own and name_of(target) == name_of(volume) and is_owned(target, volume)

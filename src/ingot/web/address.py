@@ -1,0 +1,62 @@
+"""Where uploads go, for those who ask the API: in the status of the one CDIConfig."""
+
+from collections.abc import Callable
+
+from ingot.api.cdi.config import NAME
+from ingot.api.object import Object
+from ingot.api.resources import CDI_CONFIGS
+from ingot.api.status import ApiError
+from ingot.kube.cache import Key
+from ingot.kube.change import patch_status
+from ingot.kube.client import Client
+from ingot.kube.controller import Controller
+from ingot.kube.manager import Manager
+from ingot.kube.objects import copy_of, is_deleting
+
+KEY = Key("", NAME)
+
+
+class Address:
+    """Keeps the address in the status, or the one that the spec names instead. Makes the object if there is none.
+
+    `place` is HOST:PORT, as in CDI, whose clients put https:// before it; `authority` tells whom to trust, in PEM.
+    """
+
+    def __init__(self, manager: Manager, place: str, authority: Callable[[], str]) -> None:
+        self._client: Client = manager.client
+        self._configs = manager.informer(CDI_CONFIGS, field_selector=f"metadata.name={NAME}")
+        self._place = place
+        self._authority = authority
+        self.controller = Controller("upload-address", self.reconcile, workers=1).watch(self._configs)
+        self.controller.queue.add(KEY)
+        manager.add(self.controller)
+
+    async def reconcile(self, key: Key) -> None:
+        if key != KEY:
+            return
+        config = self._configs.cache.get(key) or await self._made()
+        if is_deleting(config):
+            return
+        wanted = copy_of(config)
+        status = wanted.setdefault("status", {})
+        given = config["spec"].get("uploadProxyURLOverride")
+        status["uploadProxyURL"] = given or self._place
+        if not given and (authority := self._authority()):
+            status["uploadProxyCA"] = authority
+        else:
+            status.pop("uploadProxyCA", None)
+        await patch_status(self._client, CDI_CONFIGS, config, wanted)
+
+    async def _made(self) -> Object:
+        config: Object = {
+            "apiVersion": CDI_CONFIGS.api_version,
+            "kind": CDI_CONFIGS.kind,
+            "metadata": {"name": NAME},
+            "spec": {},
+        }
+        try:
+            return await self._client.create(CDI_CONFIGS, config)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+            return await self._client.get(CDI_CONFIGS, NAME)

@@ -1,0 +1,84 @@
+"""Where an upload goes: from a token to the pod that waits for it."""
+
+from dataclasses import dataclass
+
+from ingot.api.cdi import names
+from ingot.api.cdi.filling import is_waiting
+from ingot.api.object import Object, uid_of
+from ingot.api.resource import Resource
+from ingot.api.resources import PODS, SECRETS, VOLUME_CLAIMS
+from ingot.api.status import ApiError
+from ingot.control.reach import Line, Reach
+from ingot.control.uploads.credentials import Credentials, credentials_of
+from ingot.control.uploads.key import SigningKey
+from ingot.control.uploads.target import pod_name
+from ingot.control.uploads.token import read
+from ingot.kube.client import Client
+from ingot.kube.clock import SYSTEM, Clock
+
+
+class Refused(Exception):
+    """The token opens nothing. Why is not said: it would help those who guess."""
+
+
+class NotReady(Exception):
+    """The token is good, and the pod does not take uploads yet: `why`."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The pod of one upload: the way to it, how it is known, and the claim that it is for."""
+
+    line: Line
+    credentials: Credentials
+    claim_uid: str
+
+
+class Destinations:
+    """Asks the API about each token: nothing is remembered, so that a claim that is filled or gone refuses at once."""
+
+    def __init__(self, client: Client, reach: Reach, clock: Clock = SYSTEM) -> None:
+        self._client = client
+        self._reach = reach
+        self._clock = clock
+        self._key = SigningKey(client, clock)
+
+    async def find(self, token: str) -> Destination:
+        """Raises Refused, NotReady, and ApiError or ConnectionFailed of the API."""
+        grant = read(await self._key.get(), token, self._clock.time())
+        if grant is None:
+            raise Refused
+        claim = await self._get(VOLUME_CLAIMS, grant.name, grant.namespace)
+        if claim is None or uid_of(claim) != grant.uid or not is_waiting(claim):
+            raise Refused
+        name = pod_name(claim)
+        pod = await self._get(PODS, name, grant.namespace)
+        secret = await self._get(SECRETS, name, grant.namespace)
+        where = f"{grant.namespace}/{grant.name}"
+        if pod is None or secret is None or pod.get("status", {}).get("phase", "Pending") == "Pending":
+            raise NotReady(f"{where} cannot be uploaded to yet: its pod is starting")
+        status = pod["status"]
+        if status["phase"] != "Running":
+            raise Refused
+        line = self._reach.line(pod, names.UPLOAD_PORT)
+        if line is None:
+            raise NotReady(f"{where} cannot be uploaded to yet: its pod has no address")
+        try:
+            credentials = credentials_of(secret)
+        except ValueError as error:
+            raise NotReady(
+                f"{where} cannot be uploaded to: Secret {name} was changed; delete the pod {name}"
+            ) from error
+        return Destination(line, credentials, grant.uid)
+
+    async def _get(self, resource: Resource, name: str, namespace: str) -> Object | None:
+        try:
+            return await self._client.get(resource, name, namespace)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return None

@@ -1,0 +1,89 @@
+"""DataSources tell what they lead to, and whether that can be cloned (G2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from control.cron_world import CLAIM, CronWorld
+from ingot.api.object import Object
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
+from ingot.api.status import ApiError
+from ingot.kube.objects import condition
+
+
+async def link(crons: CronWorld, name: str, **source: str) -> None:
+    """A DataSource to what is named in the same namespace."""
+    named = {kind: {"namespace": crons.world.namespace, "name": target} for kind, target in source.items()}
+    await crons.world.create(DATA_SOURCES, {"metadata": {"name": name}, "spec": {"source": named}})
+
+
+async def tells(crons: CronWorld, name: str, reason: str) -> Object:
+    """The DataSource, once it is so."""
+
+    def holds(found: Object) -> bool:
+        ready = condition(found, "Ready") or {}
+        return ready.get("reason") == reason and (ready["status"] == "True") == (reason == "Ready")
+
+    return await crons.world.until(DATA_SOURCES, name, holds)
+
+
+async def test_a_link_to_a_claim(crons: CronWorld) -> None:
+    world = crons.world
+    await link(crons, "empty")
+    await tells(crons, "empty", "NoSource")
+    await link(crons, "newest", pvc="disk")
+    await tells(crons, "newest", "NotFound")
+    source = {"http": {"url": "http://images.example/disk.img"}}
+    await world.create(DATA_VOLUMES, {"metadata": {"name": "disk"}, "spec": {"source": source, "pvc": CLAIM}})
+    await tells(crons, "newest", "ImportScheduled")
+    await crons.fill("disk")
+    found = await tells(crons, "newest", "Ready")
+    assert found["status"]["source"] == found["spec"]["source"]
+    await world.heard("newest", "Ready")
+    await world.client.delete(DATA_VOLUMES, "disk", world.namespace)
+    await tells(crons, "newest", "NotFound")
+    await world.end_claims()
+
+
+async def test_a_link_to_a_snapshot(crons: CronWorld) -> None:
+    world = crons.world
+    await link(crons, "newest", snapshot="taken")
+    await tells(crons, "newest", "NotFound")
+    spec = {"source": {"persistentVolumeClaimName": "disk"}}
+    await world.create(SNAPSHOTS, {"metadata": {"name": "taken"}, "spec": spec})
+    await tells(crons, "newest", "SnapshotNotReady")
+    await world.write(SNAPSHOTS, "taken", {"readyToUse": True})
+    await tells(crons, "newest", "Ready")
+    await world.client.delete(SNAPSHOTS, "taken", world.namespace)
+    await tells(crons, "newest", "NotFound")
+
+
+async def test_a_link_to_a_link_follows_it_wherever_it_moves(crons: CronWorld) -> None:
+    world = crons.world
+    await link(crons, "follower", dataSource="followed")
+    await tells(crons, "follower", "NotFound")
+    await link(crons, "followed", pvc="disk")
+    for name in ("disk", "other"):
+        await world.create(VOLUME_CLAIMS, {"metadata": {"name": name}, "spec": CLAIM})
+        await world.bind(name)
+    await tells(crons, "follower", "Ready")
+    moved = {"spec": {"source": {"pvc": {"namespace": world.namespace, "name": "other"}}}}
+    await world.change(DATA_SOURCES, "followed", moved)
+    found = await world.until(
+        DATA_SOURCES, "follower", lambda each: each["status"]["source"] == moved["spec"]["source"]
+    )
+    assert "dataSource" in found["spec"]["source"]
+
+
+async def test_links_that_lead_too_far_or_back_are_told_and_the_shortest_is_refused(crons: CronWorld) -> None:
+    await link(crons, "a", dataSource="b")
+    await link(crons, "b", dataSource="c")
+    await link(crons, "c", pvc="disk")
+    await tells(crons, "a", "MaxReferenceDepthReached")
+    await tells(crons, "b", "NotFound")
+    await link(crons, "one", dataSource="two")
+    await link(crons, "two", dataSource="one")
+    await tells(crons, "one", "SelfReference")
+    await tells(crons, "two", "SelfReference")
+    with pytest.raises(ApiError, match="cannot follow itself"):
+        await link(crons, "self", dataSource="self")

@@ -1,0 +1,70 @@
+"""The process of DataVolumes' controller dies after any of its writes: the next one finishes what was begun, once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from control.dying import Dying
+from control.world import World
+from eventual import eventually
+from ingot.api.cdi.names import DELETE_WHEN_DONE, POD_PHASE
+from ingot.api.resources import DATA_VOLUMES, IMPORT_SOURCES, VOLUME_CLAIMS
+from ingot.control.volumes.datavolumes import DataVolumes
+from ingot.kube.client import Client
+from ingot.kube.clock import ManualClock
+from ingot.kube.manager import Manager
+
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
+@asynccontextmanager
+async def controllers(client: Client) -> AsyncIterator[None]:
+    manager = Manager(client)
+    DataVolumes(manager, ManualClock())
+    running = asyncio.create_task(manager.run(asyncio.Event()))
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def fill(world: World) -> None:
+    """A populator, which works on whether the controller does or not."""
+
+    async def sourced() -> bool:
+        claim = await world.get(VOLUME_CLAIMS, "disk")
+        return bool(await world.get(IMPORT_SOURCES, claim["spec"]["dataSourceRef"]["name"]))
+
+    await eventually(sourced)
+    await world.bind("disk")
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {POD_PHASE: "Succeeded"}}})
+
+
+async def done(world: World) -> bool:
+    """The DataVolume has gone, as it was asked to; its claim has stayed, and nothing else has."""
+    claims = (await world.client.list(VOLUME_CLAIMS, world.namespace))["items"]
+    sources = (await world.client.list(IMPORT_SOURCES, world.namespace))["items"]
+    assert len(claims) <= 1
+    assert len(sources) <= 1
+    if sources or not await world.is_gone(DATA_VOLUMES, "disk"):
+        return False
+    assert [claim["status"]["phase"] for claim in claims] == ["Bound"]
+    return not claims[0]["metadata"].get("ownerReferences") and "deletionTimestamp" not in claims[0]["metadata"]
+
+
+@pytest.mark.parametrize("writes", range(7))
+async def test_a_volume_that_is_broken_off_is_finished_once(bare: World, writes: int) -> None:
+    """G1."""
+    metadata = {"name": "disk", "annotations": {DELETE_WHEN_DONE: "true"}}
+    spec = {"source": {"http": {"url": "http://images.example/disk.img"}}, "pvc": CLAIM}
+    await bare.create(DATA_VOLUMES, {"metadata": metadata, "spec": spec})
+    dying = Dying(bare.client, writes)
+    filling = asyncio.create_task(fill(bare))
+    async with controllers(dying), asyncio.timeout(10):
+        await dying.died.wait()
+    async with controllers(bare.client):
+        await filling
+        await eventually(lambda: done(bare))

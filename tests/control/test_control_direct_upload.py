@@ -1,0 +1,73 @@
+"""Claims that take an upload themselves, on a real API server (B8)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from control.population import Population, annotations, population
+from eventual import eventually
+from ingot.api.cdi import names
+from ingot.api.object import Object, name_of
+from ingot.api.resources import PODS, VOLUME_CLAIMS
+from ingot.control.uploads.target import pod_name
+from ingot.control.volumes.direct_upload import DirectUploads
+from ingot.kube.client import Client
+from ingot.kube.manager import Manager
+
+
+@pytest.fixture
+async def world(client: Client) -> AsyncIterator[Population]:
+    async with population(client) as made:
+        manager = Manager(client)
+        DirectUploads(manager, made.clock)
+        running = asyncio.create_task(manager.run(asyncio.Event()))
+        try:
+            yield made
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def _claim(world: Population, **asked: str) -> Object:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": ""}
+    claim = {"metadata": {"name": "disk", "annotations": asked}, "spec": spec}
+    return await world.create(VOLUME_CLAIMS, claim)
+
+
+def _user(name: str) -> Object:
+    """A pod with the claim."""
+    container = {"name": "user", "image": "example.com/none", "volumeMounts": [{"name": "disk", "mountPath": "/disk"}]}
+    volume = {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}}
+    labels = {names.COMPONENT: "cdi-upload-server"}
+    return {"metadata": {"name": name, "labels": labels}, "spec": {"containers": [container], "volumes": [volume]}}
+
+
+async def test_a_claim_in_use_is_not_uploaded_to(world: Population) -> None:
+    """The disk of a machine that runs would be another one, and what it writes be lost."""
+    claim = await _claim(world)
+    await world.create(PODS, _user("machine"))
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {names.UPLOAD_TARGET: ""}}})
+    told = annotations(await world.tells(claim, names.RUNNING_REASON, "ClaimInUse"))
+    assert 'pod "machine"' in told[names.RUNNING_MESSAGE]
+    asked = await world.get(VOLUME_CLAIMS, "disk")
+    assert await world.is_gone(PODS, pod_name(asked))
+    await world.client.delete(PODS, "machine", world.namespace, grace_period=0)
+
+    async def begun() -> bool:
+        await world.pass_time(5)
+        return not await world.is_gone(PODS, pod_name(asked))
+
+    await eventually(begun)
+
+
+async def test_a_pod_that_has_the_name_of_the_worker_fills_nothing(world: Population) -> None:
+    claim = await _claim(world)
+    asked = {**claim, "metadata": {**claim["metadata"], "annotations": {names.UPLOAD_TARGET: ""}}}
+    foreign = await world.create(PODS, _user(pod_name(asked)))
+    await world.pod_status(foreign, phase="Succeeded")
+    await world.bind("disk")
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {names.UPLOAD_TARGET: ""}}})
+    told = annotations(await world.tells(claim, names.RUNNING_REASON, "NameTaken"))
+    assert name_of(foreign) in told[names.RUNNING_MESSAGE]
+    assert told[names.POD_PHASE] != "Succeeded"

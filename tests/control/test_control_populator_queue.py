@@ -1,0 +1,79 @@
+"""At most so many transfers at once, on a real API server: also when workers fail and the kubelet starts them again."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from control.population import KILLED, Population, last_words, population, populators, worker_name
+from eventual import eventually
+from ingot.api.cdi import names
+from ingot.api.object import Object, name_of, uid_of
+from ingot.api.resources import PODS, VOLUME_CLAIMS
+from ingot.control.volumes.gate import TRANSFERS
+from ingot.kube.client import Client
+
+
+@pytest.fixture
+async def world(client: Client) -> AsyncIterator[Population]:
+    async with population(client) as made, populators(made):
+        await made.source()
+        yield made
+
+
+async def broken(world: Population, ended: Object) -> tuple[Object, Object]:
+    """A claim whose worker waits to be started again, while others have taken all places; and its pod."""
+    claim = await world.claim("broken")
+    await world.runs(claim)
+    pod = await world.fails(claim, 1, ended)
+    for number in range(TRANSFERS):
+        await world.runs(await world.claim(f"disk-{number}"))
+    return claim, pod
+
+
+async def test_a_worker_that_is_started_again_while_others_transfer_waits_for_its_turn(world: Population) -> None:
+    claim, pod = await broken(world, KILLED)
+    await world.container(claim, "Running", 1, {"running": {}}, ready=True, lastState={"terminated": KILLED})
+    await world.tells(claim, names.RUNNING_REASON, "Queued")
+    await world.gone_with_pod(PODS, name_of(pod))
+    assert not await world.is_gone(VOLUME_CLAIMS, names.prime_name(claim)), "what it has so far is kept"
+    await world.pass_time(10)
+    waiting = await world.until(
+        VOLUME_CLAIMS, "broken", lambda each: "number 1 in" in each["metadata"]["annotations"].get(names.QUEUED, "")
+    )
+    told = waiting["metadata"]["annotations"][names.QUEUED]
+    assert told.endswith(f'; it failed before: the worker in pod "{name_of(pod)}" ended with exit code 137')
+    first = await world.get(VOLUME_CLAIMS, "disk-0")
+    await world.succeeds(first)
+    await world.binds(first)
+
+    async def successor() -> bool:
+        await world.pass_time(10)
+        return uid_of(await world.get(PODS, worker_name(claim))) != uid_of(pod)
+
+    await eventually(successor)
+    await world.runs(claim)
+    await world.tells(claim, names.RUNNING, "true")
+
+
+async def test_workers_whose_secret_is_missing_keep_nobody_waiting(world: Population) -> None:
+    stuck = [await world.claim(f"stuck-{number}") for number in range(TRANSFERS)]
+    pods = [await world.worker(claim) for claim in stuck]
+    healthy = await world.claim("healthy")
+    await world.tells(healthy, names.RUNNING_REASON, "Queued")
+    for claim in stuck:
+        await world.not_mounted(claim, "volume 'secret': Secret ns/nosuch is not there; create it")
+    await world.pass_time(3)
+    await world.runs(healthy)
+    await world.tells(healthy, names.RUNNING, "true")
+    await world.tells(stuck[0], names.RUNNING_MESSAGE, "volume 'secret': Secret ns/nosuch is not there; create it")
+    await world.runs(stuck[0])
+    await world.tells(stuck[0], names.RUNNING, "true")
+    assert [uid_of(await world.worker(claim)) for claim in stuck] == [uid_of(pod) for pod in pods], "they wait"
+
+
+async def test_one_that_may_have_failed_for_good_has_its_few_tries(world: Population) -> None:
+    claim, pod = await broken(world, last_words("NotFound", "it is not there", retry=False))
+    lost = {"lastState": {"terminated": last_words("NotFound", "it is not there", retry=False)}}
+    await world.container(claim, "Running", 1, {"running": {}}, ready=True, **lost)
+    await world.tells(claim, names.RUNNING, "true")
+    assert uid_of(await world.get(PODS, name_of(pod))) == uid_of(pod)

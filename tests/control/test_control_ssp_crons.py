@@ -1,0 +1,117 @@
+"""An SSP and the controllers of crons on the same DataSources: who owns them, and what they stand for (G4, G5)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from control.cron_world import HOURLY, CronWorld
+from control.golden_world import Golden, at_work
+from eventual import eventually
+from ingot.api.object import Object, name_of, uid_of
+from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, DATA_VOLUMES, SSPS
+from ingot.api.status import ApiError
+from ingot.control.golden.common import NAMESPACE, dangling
+from ingot.control.golden.crons import Crons
+from ingot.control.golden.datasources import DataSources
+from ingot.control.golden.polls import Polls
+from ingot.control.golden.ssp import SSPs
+from ingot.control.volumes.datavolumes import DataVolumes
+
+# A cluster whose kinds have just been installed collects nothing of theirs for half a minute.
+COLLECTED = 60.0
+
+
+class Both(CronWorld):
+    """The crons of the namespace of golden images, and the `cluster` that they are in."""
+
+    def __init__(self, cluster: Golden, before: CronWorld) -> None:
+        super().__init__(cluster.images, before.registry)
+        self.cluster, self.repository = cluster, before.repository
+
+    def order(self, source: str, **spec: Any) -> Object:
+        """A template of a cron, whose images go with it."""
+        wanted = {"schedule": HOURLY, "managedDataSource": source, "template": self.template, "retentionPolicy": "None"}
+        return {"metadata": {"name": source}, "spec": {**wanted, **spec}}
+
+    async def served(self, source: str, digest: str) -> Object:
+        """The DataSource, once the cron of that name has imported the version."""
+        await self.fill(self.name_of(digest, source))
+        return await self.serves(digest, source)
+
+
+@pytest.fixture
+async def both(golden_bare: CronWorld) -> AsyncIterator[Both]:
+    async with at_work(golden_bare.world, SSPs, DataVolumes, DataSources, Polls, Crons) as cluster:
+        yield Both(cluster, golden_bare)
+        with suppress(ApiError):
+            # A cron would wait for it, and the SSP for the cron.
+            await cluster.client.delete(DATA_SOURCES, "frozen", NAMESPACE)
+
+
+@pytest.mark.parametrize("first", ["cron", "ssp"])
+async def test_a_datasource_goes_when_both_of_its_owners_have_gone(both: Both, first: str) -> None:
+    world, digest = both.world, both.push(both.repository)
+    ssp = await both.cluster.ssp("ssp-cr", namespace=NAMESPACE)
+    # Of a person, so that it does not go with the SSP.
+    cron = await world.create(DATA_IMPORT_CRONS, both.order("fedora"))
+    link = await both.served("fedora", digest)
+    owners = [("SSP", uid_of(ssp), True), ("DataImportCron", uid_of(cron), False)]
+    told = [(each["kind"], each["uid"], each["controller"]) for each in link["metadata"]["ownerReferences"]]
+    assert told == owners
+
+    order = [(DATA_IMPORT_CRONS, cron, ssp), (SSPS, ssp, cron)]
+    (resource, gone, left), (other, _, _) = order if first == "cron" else reversed(order)
+    await world.client.delete(resource, name_of(gone), NAMESPACE)
+    await world.gone(resource, name_of(gone))
+
+    async def is_left() -> bool:
+        kept = await world.get(DATA_SOURCES, "fedora")
+        assert uid_of(kept) == uid_of(link)
+        return [each["uid"] for each in kept["metadata"]["ownerReferences"]] == [uid_of(left)]
+
+    await eventually(is_left, COLLECTED)
+    if first == "ssp":
+        await both.serves(digest)
+    else:
+        # The SSP takes it back, to be filled by a person.
+        await world.until(DATA_SOURCES, "fedora", lambda each: each["spec"] == dangling("fedora"))
+    await world.client.delete(other, name_of(left), NAMESPACE)
+    await world.gone(other, name_of(left))
+    await eventually(lambda: world.is_gone(DATA_SOURCES, "fedora"), COLLECTED)
+
+
+@pytest.mark.parametrize("source", ["fedora", "mine"], ids=["common", "custom"])
+async def test_a_cron_with_retention_none_that_is_made_anew_goes_on_with_what_was_imported(
+    both: Both, source: str
+) -> None:
+    world, first = both.world, both.push(f"{both.repository} 1")
+    await both.cluster.ssp("ssp-cr", both.order(source))
+    old = await both.served(source, first)
+    digest = both.push(f"{both.repository} 2")
+    await both.look(source)
+    link = await both.served(source, digest)
+    before = await world.get(DATA_IMPORT_CRONS, source)
+    # Neither that an older version is in use, nor that nothing can be fetched any more, is in the way.
+    await world.create(DATA_SOURCES, {"metadata": {"name": "frozen"}, "spec": old["spec"]})
+    template = {**both.template, "spec": {**both.template["spec"], "source": {"registry": {"url": f"{both.url}-not"}}}}
+    await both.cluster.order(both.order(source, template=template))
+    await world.until(DATA_IMPORT_CRONS, source, lambda each: uid_of(each) != uid_of(before))
+    await both.reason("Unreachable", source)
+    after = await both.serves(digest, source)
+    assert (uid_of(after), after["spec"]) == (uid_of(link), link["spec"])
+    assert await both.imports() == {both.name_of(each, source) for each in (first, digest)}
+
+
+async def test_a_template_that_goes_takes_what_was_imported_with_retention_none(both: Both) -> None:
+    world, digest = both.world, both.push(both.repository)
+    await both.cluster.ssp("ssp-cr", both.order("fedora"))
+    link = await both.served("fedora", digest)
+    await both.cluster.order()
+    await world.gone(DATA_IMPORT_CRONS, "fedora")
+    await world.gone(DATA_VOLUMES, both.name_of(digest))
+    kept = await world.until(DATA_SOURCES, "fedora", lambda each: each["spec"] == dangling("fedora"))
+    assert uid_of(kept) == uid_of(link)

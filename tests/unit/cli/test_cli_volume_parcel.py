@@ -1,0 +1,66 @@
+"""What a file is known by again, when it goes on being sent."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from ingot.cli.volume.parcel import Parcel
+
+MIB = 1 << 20
+SIZE = 3 * MIB
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "disk.raw"
+    made.write_bytes(bytes(SIZE))
+    os.utime(made, ns=(5, 5))
+    return made
+
+
+def poke(file: Path, place: int) -> None:
+    """Another byte there; the time of the last change stays."""
+    with file.open("r+b") as opened:
+        opened.seek(place)
+        opened.write(b"x")
+    os.utime(file, ns=(5, 5))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: poke(file, 0),
+        lambda file: poke(file, SIZE - 1),
+        lambda file: poke(file, SIZE),
+        lambda file: os.utime(file, ns=(5, 6)),
+    ],
+)
+def test_a_changed_file_is_another_one(file: Path, change: Callable[[Path], None]) -> None:
+    before = Parcel.of(file, SIZE)
+    before.check()
+    assert Parcel.of(file, SIZE) == before
+    change(file)
+    assert Parcel.of(file, SIZE).identity != before.identity
+    with pytest.raises(click.ClickException, match="was changed while it was sent"):
+        before.check()
+
+
+def test_an_empty_file_is_known_too(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert Parcel.of(tmp_path / "empty", 0).identity
+
+
+def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(click.ClickException, match="missing cannot be read: No such file or directory"):
+        Parcel.of(tmp_path / "missing", 0)
+
+
+async def test_the_rest_is_sent_and_told(file: Path) -> None:
+    poke(file, SIZE - 1)
+    told: list[tuple[int, int]] = []
+    pieces = [piece async for piece in Parcel.of(file, SIZE).pieces(2 * MIB - 1, lambda *now: told.append(now))]
+    assert b"".join(pieces) == bytes(MIB) + b"x"
+    assert (told[0], told[-1]) == ((2 * MIB - 1, SIZE), (SIZE, SIZE))

@@ -1,0 +1,116 @@
+"""What is done for a cron, by what is there (G3)."""
+
+from typing import Any
+
+from ingot.api.cdi import names
+from ingot.api.object import Object
+from ingot.control.golden.imports import Import
+from ingot.control.golden.plan import Plan, plan
+from ingot.control.golden.wanted import import_name, wanted_of
+from ingot.kube.cache import Cache
+
+OLD, NEW, NEWER = (f"sha256:{letter * 64}" for letter in "abc")
+
+
+def cron(newest: str = NEW, current: str = "", **annotations: str) -> Object:
+    told = {getattr(names, key): text for key, text in annotations.items()}
+    if newest:
+        told[names.DESIRED_DIGEST] = newest
+    template = {"spec": {"source": {"registry": {"url": "docker://a/b"}}, "pvc": {"storageClassName": "fast"}}}
+    status = {"currentImports": [{"DataVolumeName": name_of(current), "Digest": current}]} if current else {}
+    return {
+        "metadata": {"name": "fedora", "namespace": "golden", "annotations": told},
+        "spec": {"managedDataSource": "fedora", "template": template},
+        "status": status,
+    }
+
+
+def name_of(digest: str) -> str:
+    return f"fedora-{digest[7:19]}"
+
+
+def made(digest: str, phase: str = "Succeeded", storage_class: str = "fast", **conditions: Object) -> Import:
+    metadata: Object = {"name": name_of(digest), "namespace": "golden", "annotations": {names.DESIRED_DIGEST: digest}}
+    told = [{"type": kind, **words} for kind, words in conditions.items()]
+    volume = {"metadata": metadata, "spec": {"pvc": {}}, "status": {"phase": phase, "conditions": told}}
+    spec = {"storageClassName": storage_class, "volumeName": "v"}
+    return Import(volume, {"metadata": metadata, "spec": spec, "status": {"phase": "Bound"}})
+
+
+def failed(digest: str, at: str) -> Import:
+    return made(digest, "Failed", Ready={"status": "False", "message": "no disk", "lastHeartbeatTime": at})
+
+
+def planned(found: Object, *imports: Import) -> Plan:
+    return plan(found, wanted_of(found, Cache()), list(imports))
+
+
+def test_nothing_is_done_before_a_version_is_known() -> None:
+    assert planned(cron("")) == Plan()
+    assert planned(cron("not a digest"), made(OLD)) == Plan()
+
+
+def test_a_new_version_is_imported_and_served_when_complete() -> None:
+    assert planned(cron(), made(OLD)) == Plan(begin=True)
+    assert planned(cron(), made(OLD), made(NEW, "ImportInProgress")) == Plan()
+    done = made(NEW)
+    assert planned(cron(), made(OLD), done).target == done
+
+
+def test_a_tag_that_moves_back_takes_the_version_that_is_kept() -> None:
+    old, overtaken = made(OLD), made(NEW, "ImportInProgress")
+    assert planned(cron(OLD), old, overtaken) == Plan(old, drop=[overtaken])
+
+
+def test_one_that_was_begun_is_let_finish_and_then_is_served() -> None:
+    """Versions may come faster than they can be imported."""
+    assert planned(cron(NEWER), made(OLD), made(NEW, "ImportInProgress")) == Plan()
+    looked_at = {"reason": "SizeDetectionPodNotReady", "message": "the size of the image is looked for"}
+    assert planned(cron(NEWER), made(OLD), made(NEW, "ImportScheduled", Ready=looked_at)) == Plan()
+    done = made(NEW)
+    assert planned(cron(NEWER, current=NEW), made(OLD), done) == Plan(done, begin=True)
+
+
+def test_one_that_gets_nowhere_makes_room() -> None:
+    stuck = made(NEW, "ImportScheduled", Running={"status": "False", "message": "it is not there; tried again in 5 s"})
+    assert planned(cron(NEWER), made(OLD), stuck) == Plan(begin=True, drop=[stuck])
+
+
+def test_one_that_has_failed_is_tried_again_after_the_next_look() -> None:
+    bad = failed(NEW, "2026-01-01T12:00:00Z")
+    assert planned(cron(LAST_CRON_TIME="2026-01-01T11:00:00Z"), made(OLD), bad) == Plan()
+    assert planned(cron(LAST_CRON_TIME="2026-01-01T13:00:00Z"), made(OLD), bad) == Plan(drop=[bad])
+    silent = {"LAST_CRON_TIME": "2026-01-01T13:00:00Z", "UNREACHABLE_SINCE": "2026-01-01T12:30:00Z"}
+    assert planned(cron(**silent), made(OLD), bad) == Plan()
+    assert planned(cron(NEWER), made(OLD), bad) == Plan(begin=True, drop=[bad])
+
+
+def test_what_is_pinned_is_served_and_nothing_newer_is_imported() -> None:
+    old = made(OLD)
+    assert planned(cron(PINNED=OLD), old, made(NEW)).target == old
+    assert planned(cron(NEWER, PINNED=OLD), old, made(NEW)) == Plan(old)
+    assert planned(cron(PINNED=NEWER), old) == Plan()
+    assert planned(cron(PINNED=NEW), old) == Plan(begin=True)
+    assert planned(cron(PINNED="newest"), old) == Plan(begin=True)
+
+
+def test_another_storage_class_means_another_import_beside_the_first() -> None:
+    before = made(NEW, storage_class="slow")
+    found = cron()
+    assert planned(found, before) == Plan(begin=True)
+    name = import_name(found, wanted_of(found, Cache()), [before])
+    assert name.startswith(f"{name_of(NEW)}-")
+    assert import_name(found, wanted_of(found, Cache()), []) == name_of(NEW)
+    # A version that is only kept is good wherever it is.
+    assert planned(cron(NEWER, PINNED=NEW), before).target == before
+
+
+def test_what_is_about_to_go_serves_nobody() -> None:
+    going: Any = made(NEW)
+    going.claim["metadata"] = {**going.claim["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    assert planned(cron(), made(OLD), going) == Plan()
+
+
+def test_a_version_whose_claim_is_not_to_be_seen_is_not_taken_for_one_that_never_came() -> None:
+    lost = Import(made(OLD).volume, None)
+    assert planned(cron(), lost, made(NEW)).drop == []

@@ -1,0 +1,300 @@
+"""At most so many transfers at once, and who comes first goes first."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ingot.api.cdi.names import DEVICE_PATH, PRIME_FOR, QUEUED
+from ingot.api.object import Object
+from ingot.control.volumes.gate import PATIENCE_SECONDS, PAUSE_SECONDS, Gate, looking
+from ingot.control.volumes.place import START_SECONDS
+from ingot.kube.cache import Cache, Key
+from ingot.kube.clock import ManualClock
+from unit.control.population import BORN, NOW, RUNNING, fill, pod, prime_of, target
+
+
+class Yard:
+    def __init__(self, limit: int = 2) -> None:
+        self.claims, self.pods, self.volumes, self.clock = Cache(), Cache(), Cache(), ManualClock(NOW)
+        self.gate = Gate(self.claims, self.pods, self.volumes, self.clock, limit)
+
+    def works(self, worker: Object) -> None:
+        """The pod is there, and what it is for."""
+        name = worker["metadata"]["annotations"][PRIME_FOR].removeprefix("ns/")
+        fill(self.claims, target(name), prime_of(target(name)))
+        fill(self.pods, worker)
+
+
+def test_so_many_are_let_in_and_the_others_know_their_place() -> None:
+    yard = Yard()
+    places = [yard.gate.admit(target(name)) for name in "abcd"]
+    assert places == [0, 0, 1, 2]
+    assert yard.gate.admit(target("a")) == 0
+
+
+def test_who_was_made_first_goes_first() -> None:
+    yard = Yard(limit=1)
+    assert yard.gate.admit(target("first")) == 0
+    assert yard.gate.admit(target("late", at="2023-11-14T22:15:00Z")) == 1
+    assert yard.gate.admit(target("early", at="2023-11-14T22:14:00Z")) == 1
+    yard.gate.leave(Key("ns", "first"))
+    assert yard.gate.admit(target("late", at="2023-11-14T22:15:00Z")) == 2
+    assert yard.gate.heads() == [Key("ns", "early")]
+    assert yard.gate.admit(target("early", at="2023-11-14T22:14:00Z")) == 0
+
+
+def test_a_transfer_ends_when_its_pod_is_over() -> None:
+    yard = Yard(limit=1)
+    assert yard.gate.admit(target("a")) == 0
+    yard.works(pod("a", **RUNNING))
+    assert yard.gate.admit(target("b")) == 1
+    yard.works(pod("a", "Succeeded"))
+    assert yard.gate.heads() == [Key("ns", "b")]
+    assert yard.gate.admit(target("b")) == 0
+
+
+def test_pods_of_before_count_after_a_restart_and_the_order_stays() -> None:
+    yard = Yard(limit=1)
+    yard.works(pod("a", **RUNNING))
+    waiting = target("first", at="2023-11-14T22:13:21Z")
+    waiting["metadata"]["annotations"][QUEUED] = "number 1 in the queue"
+    fill(yard.claims, waiting)
+    assert yard.gate.admit(target("second", at="2023-11-14T22:13:22Z")) == 2
+    yard.pods.drop(Key("ns", "importer-prime-uid-a"))
+    assert yard.gate.admit(target("second", at="2023-11-14T22:13:22Z")) == 2
+    assert yard.gate.admit(waiting) == 0
+
+
+@pytest.mark.parametrize("spec", [{"dataSourceRef": None}, {"volumeName": "pv"}])
+def test_a_claim_that_only_says_that_it_waits_holds_up_nobody(spec: dict[str, Any]) -> None:
+    yard = Yard(limit=1)
+    liar = target("liar", at="2000-01-01T00:00:00Z", **spec)
+    liar["metadata"]["annotations"][QUEUED] = "before everybody"
+    fill(yard.claims, liar)
+    assert yard.gate.admit(target("honest")) == 0
+
+
+async def test_what_a_claim_says_of_itself_counts_for_a_while_after_the_start_only() -> None:
+    """Nobody fills it, so that nobody takes away what it says."""
+    yard = Yard(limit=1)
+    liar = target("liar", at="2000-01-01T00:00:00Z", namespace="other")
+    liar["metadata"]["annotations"][QUEUED] = "before everybody"
+    fill(yard.claims, liar)
+    assert yard.gate.admit(target("honest")) == 2
+    await yard.clock.advance(PATIENCE_SECONDS)
+    assert yard.gate.admit(target("honest")) == 0
+
+
+async def test_who_does_not_ask_again_loses_the_place() -> None:
+    yard = Yard(limit=1)
+    assert yard.gate.admit(target("a")) == 0
+    assert yard.gate.admit(target("early")) == 1
+    assert yard.gate.admit(target("late", at="2023-11-14T22:15:00Z")) == 2
+    await yard.clock.advance(PATIENCE_SECONDS)
+    assert yard.gate.admit(target("late", at="2023-11-14T22:15:00Z")) == 1
+    yard.gate.leave(Key("ns", "a"))
+    assert yard.gate.heads() == [Key("ns", "late")]
+
+
+def test_namespaces_with_fewer_transfers_go_first() -> None:
+    yard = Yard(limit=2)
+    assert [yard.gate.admit(target(name)) for name in "abc"] == [0, 0, 1]
+    assert yard.gate.admit(target("x", at="2023-11-14T22:15:00Z", namespace="other")) == 1
+    yard.gate.leave(Key("ns", "a"))
+    assert yard.gate.heads() == [Key("other", "x")]
+    assert yard.gate.admit(target("c")) == 2
+
+
+def _elsewhere(worker: Object) -> None:
+    worker["metadata"]["namespace"] = "other"
+
+
+def _another_name(worker: Object) -> None:
+    worker["metadata"]["name"] = "aaa"
+
+
+def _no_owner(worker: Object) -> None:
+    worker["metadata"]["ownerReferences"] = []
+
+
+def _another_owner(worker: Object) -> None:
+    worker["metadata"]["ownerReferences"][0]["uid"] = "other"
+
+
+@pytest.mark.parametrize("alter", [_elsewhere, _another_name, _no_owner, _another_owner])
+def test_pods_that_only_say_that_they_are_workers_do_not_count(alter: Callable[[Object], None]) -> None:
+    yard = Yard(limit=1)
+    liar = pod("a", **RUNNING)
+    alter(liar)
+    yard.works(liar)
+    assert yard.gate.admit(target("b")) == 0
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "restartCount": 1},
+        {"state": {"terminated": {"exitCode": 1}}, "restartCount": 2},
+    ],
+)
+def test_a_worker_that_waits_to_start_again_keeps_nobody_out(status: dict[str, Any]) -> None:
+    yard = Yard(limit=1)
+    yard.works(pod("broken", **status))
+    assert yard.gate.admit(target("b")) == 0
+
+
+async def test_a_worker_that_cannot_start_keeps_its_place_for_a_while_only() -> None:
+    yard = Yard(limit=1)
+    yard.works(pod("stuck", "Pending", state={"waiting": {"reason": "ContainerCreating"}}))
+    assert yard.gate.admit(target("b")) == 1
+    await yard.clock.advance(START_SECONDS)
+    assert yard.gate.admit(target("b")) == 0
+
+
+def test_one_whose_secret_is_missing_gives_its_place_up_until_it_runs() -> None:
+    yard = Yard(limit=1)
+    woken: list[Key] = []
+    yard.gate.listen(woken.append)
+    stuck = pod("stuck", "Pending", state={"waiting": {"reason": "ContainerCreating"}})
+    yard.works(stuck)
+    assert yard.gate.admit(target("b")) == 1
+    yard.gate.give_way(stuck)
+    yard.gate.give_way(stuck)
+    assert woken == [Key("ns", "b")], "once"
+    assert yard.gate.admit(target("b")) == 0
+    yard.gate.leave(Key("ns", "b"))
+    yard.works(pod("stuck", **RUNNING))
+    assert yard.gate.admit(target("b")) == 1
+
+
+def test_what_failed_before_is_kept_until_the_transfer_is_over() -> None:
+    yard = Yard()
+    yard.gate.note_failure(Key("ns", "a"), "no answer")
+    yard.gate.leave(Key("ns", "a"))
+    assert yard.gate.failure(Key("ns", "a")) == "no answer"
+    yard.gate.forget(Key("ns", "a"))
+    assert yard.gate.failure(Key("ns", "a")) == ""
+
+
+def runs(since: int, restarts: int = 0) -> dict[str, Any]:
+    return {"state": {"running": {"startedAt": f"2023-11-14T22:14:{since:02}Z"}}, "restartCount": restarts}
+
+
+def surplus(yard: Yard, *names: str) -> list[str]:
+    return [name for name in names if yard.gate.is_surplus(Key("ns", name))]
+
+
+def test_a_worker_that_is_started_again_while_others_have_the_places_is_one_too_many() -> None:
+    yard = Yard(limit=2)
+    yard.works(pod("broken", state={"waiting": {}}, restartCount=1))
+    assert [yard.gate.admit(target(name)) for name in "ab"] == [0, 0]
+    yard.works(pod("a", **runs(5)))
+    yard.works(pod("broken", **runs(4, restarts=1)))
+    assert surplus(yard, "a", "broken") == ["broken"], "b may begin at any moment"
+    yard.works(pod("b", **runs(9)))
+    assert surplus(yard, "a", "b", "broken") == ["broken"]
+    yard.works(pod("a", "Succeeded"))
+    assert surplus(yard, "b", "broken") == []
+
+
+def test_of_several_too_many_those_that_were_there_first_stay() -> None:
+    yard = Yard(limit=2)
+    for name, since in (("late", 9), ("early", 1), ("second", 2)):
+        yard.works(pod(name, **runs(since, restarts=1)))
+    assert surplus(yard, "early", "second", "late") == ["late"]
+
+
+def test_who_would_begin_anew_stays() -> None:
+    yard = Yard(limit=1)
+    device = pod("device", **runs(9, restarts=1))
+    device["spec"] = {"containers": [{"volumeDevices": [{"name": "data", "devicePath": DEVICE_PATH}]}]}
+    yard.works(pod("file", **runs(1, restarts=1)))
+    yard.works(device)
+    assert surplus(yard, "device", "file") == ["file"]
+    yard.works(pod("file", **runs(1)))
+    assert surplus(yard, "device", "file") == ["device"]
+
+
+async def test_who_has_never_failed_goes_on_however_late_it_started() -> None:
+    yard = Yard(limit=1)
+    yard.works(pod("late", "Pending", state={"waiting": {"reason": "ContainerCreating"}}))
+    await yard.clock.advance(START_SECONDS)
+    assert yard.gate.admit(target("b")) == 0
+    yard.works(pod("late", **runs(9)))
+    yard.works(pod("b", **runs(9)))
+    assert surplus(yard, "late", "b") == []
+
+
+async def test_who_was_sent_back_waits_behind_the_others() -> None:
+    """What always fails would keep all out that came after it."""
+    yard = Yard(limit=1)
+    yard.works(pod("broken", **runs(4, restarts=1)))
+    assert yard.gate.admit(target("b")) == 1
+    await yard.clock.advance(1000)
+    yard.gate.send_back(Key("ns", "broken"))
+    yard.pods.drop(Key("ns", "importer-prime-uid-broken"))
+    assert yard.gate.admit(target("c", at="2023-11-14T22:15:00Z")) == 0
+    assert yard.gate.admit(target("b")) == 1
+    assert yard.gate.admit(target("broken")) == 2
+    await yard.clock.advance(PAUSE_SECONDS)
+    assert [yard.gate.admit(target(name)) for name in ("broken", "b")] == [2, 1]
+    yard.gate.leave(Key("ns", "c"))
+    assert [yard.gate.admit(target(name)) for name in ("broken", "b")] == [2, 0]
+
+
+async def test_who_is_sent_back_again_and_again_waits_for_longer_and_longer() -> None:
+    yard = Yard(limit=1)
+    key, waits = Key("ns", "broken"), []
+    for _ in range(7):
+        yard.gate.send_back(key)
+        began = yard.clock.monotonic()
+        while yard.gate.admit(target("broken")):
+            await yard.clock.advance(1)
+        yard.gate.leave(key)
+        waits.append(yard.clock.monotonic() - began)
+    assert waits == [10, 20, 40, 80, 160, 300, 300]
+    yard.gate.forget(key)
+    yard.gate.send_back(key)
+    await yard.clock.advance(PAUSE_SECONDS)
+    assert yard.gate.admit(target("broken")) == 0
+
+
+def test_pods_that_move_nothing_do_not_count() -> None:
+    yard = Yard(limit=1)
+    yard.works(pod("upload", transfer=False, **RUNNING))
+    assert yard.gate.admit(target("b", at=BORN)) == 0
+
+
+def test_who_has_left_does_not_wait() -> None:
+    yard = Yard(limit=1)
+    assert yard.gate.admit(target("a")) == 0
+    assert yard.gate.admit(target("b")) == 1
+    yard.gate.leave(Key("ns", "b"))
+    assert yard.gate.admit(target("c")) == 1
+
+
+def volume(name: str, at: str = BORN) -> Object:
+    return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}", "creationTimestamp": at}}
+
+
+def test_who_looks_for_a_size_is_one_of_those_that_transfer() -> None:
+    """An image that tells its size at its end is read whole for that."""
+    yard = Yard(limit=1)
+    assert yard.gate.admit_look(volume("a")) == 0
+    assert yard.gate.admit(target("b")) == 1
+    fill(yard.volumes, volume("a"))
+    looks = pod("a", **RUNNING)
+    owner = {"kind": "DataVolume", "name": "a", "uid": "uid-a", "controller": True}
+    looks["metadata"].update(name="size-detection-uid-a", annotations={}, ownerReferences=[owner])
+    fill(yard.pods, looks)
+    yard.gate.leave(looking(Key("ns", "a")))
+    assert yard.gate.admit(target("b")) == 1
+    assert yard.gate.admit_look(volume("c", at="2023-11-14T22:15:00Z")) == 2
+    fill(yard.pods, {**looks, "status": {"phase": "Succeeded"}})
+    assert yard.gate.heads() == [Key("ns", "b")]
+    assert yard.gate.admit(target("b")) == 0
+    yard.gate.leave(Key("ns", "b"))
+    assert yard.gate.heads() == [], "DataVolumes ask by themselves"
+    assert yard.gate.admit(target("d", at="2023-11-14T22:16:00Z")) == 2
+    assert yard.gate.admit_look(volume("c", at="2023-11-14T22:15:00Z")) == 0

@@ -1,0 +1,131 @@
+"""The files of a volume in another one: all of them or none, and none from beside it (G10)."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from ingot.host import clone
+from ingot.images.archive.copier import copy_files
+from ingot.images.archive.staging import BEGUN, WHOLE, Staging
+from ingot.images.fault import ImageFault
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source"
+    (path / "sub" / "deep").mkdir(parents=True)
+    (path / "one.txt").write_text("one\n")
+    (path / "one.txt").chmod(0o640)
+    (path / "sub" / "deep" / "two.txt").write_text("two\n")
+    (path / "sub").chmod(0o750)
+    (tmp_path / "secret").write_text("the node's")
+    (path / "sub" / "link").symlink_to("../../secret")
+    (path / "lost+found").mkdir()
+    (path / "lost+found" / "#1").write_text("of the filesystem")
+    # Of an upload that was killed when all was told.
+    (path / WHOLE).mkdir()
+    with (path / "holes").open("wb") as file:
+        file.truncate(64 << 20)
+    return path
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    path = tmp_path / "target"
+    (path / "lost+found").mkdir(parents=True)
+    return path
+
+
+def _copy(source: Path, target: Path) -> int:
+    return copy_files(source, target, lambda *_: None)
+
+
+def _check(target: Path) -> None:
+    assert sorted(each.name for each in target.iterdir()) == ["holes", "lost+found", "one.txt", "sub"]
+    assert (target / "one.txt").read_text() == "one\n"
+    assert stat.S_IMODE((target / "one.txt").stat().st_mode) == 0o640
+    assert stat.S_IMODE((target / "sub").stat().st_mode) == 0o750
+    assert (target / "sub" / "deep" / "two.txt").read_text() == "two\n"
+    assert (target / "sub" / "link").readlink() == Path("../../secret")
+    assert (target / "holes").stat().st_size == 64 << 20
+    assert (target / "holes").stat().st_blocks == 0
+    assert not list((target / "lost+found").iterdir())
+
+
+def test_all_files_are_copied_and_links_are_not_followed(source: Path, target: Path) -> None:
+    told: list[tuple[int, int]] = []
+    copy_files(source, target, lambda done, total: told.append((done, total)))
+    _check(target)
+    assert all(done <= total for done, total in told)
+
+
+def test_one_that_was_killed_begins_anew(source: Path, target: Path) -> None:
+    (target / BEGUN / "sub").mkdir(parents=True)
+    (target / BEGUN / "half").write_text("of")
+    _copy(source, target)
+    _check(target)
+
+
+def test_one_that_was_killed_when_all_was_there_only_shows_it(source: Path, target: Path) -> None:
+    with Staging(target) as staging:
+        staging.begin()
+        clone.clone_tree(source, target / BEGUN, clone.Progress(), without=("lost+found", WHOLE))
+        staging.commit()
+    (target / WHOLE / "one.txt").rename(target / "one.txt")
+    assert _copy(source, target) == 0
+    _check(target)
+
+
+def test_one_that_was_killed_before_it_could_say_so_takes_its_own_place(source: Path, target: Path) -> None:
+    _copy(source, target)
+    _copy(source, target)
+    _check(target)
+
+
+def test_nothing_is_seen_of_what_cannot_be_copied(source: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(clone, "share_blocks", lambda *_: False)
+    monkeypatch.setattr(clone, "_copy_range", full)
+    with pytest.raises(ImageFault, match="take a larger volume") as caught:
+        _copy(source, target)
+    assert caught.value.reason == "DiskFull"
+    assert [each.name for each in target.iterdir()] == ["lost+found"]
+
+
+def test_a_link_in_the_place_of_a_directory_leads_nowhere(
+    source: Path, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has the volume, too, may swap what was just made there."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    made = os.mkdir
+
+    def swapped(name: str, mode: int, *, dir_fd: int) -> None:
+        made(name, mode, dir_fd=dir_fd)
+        if name == "sub":
+            os.rmdir(name, dir_fd=dir_fd)
+            os.symlink(outside, name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(clone.os, "mkdir", swapped)
+    with pytest.raises(ImageFault, match="sub: Not a directory"):
+        _copy(source, target)
+    assert not list(outside.iterdir())
+
+
+def test_what_is_nested_without_end_is_refused(tmp_path: Path, target: Path) -> None:
+    source = tmp_path / "deep"
+    source.mkdir()
+    above = os.open(source, os.O_RDONLY)
+    for _ in range(300):
+        os.mkdir("d", dir_fd=above)
+        below = os.open("d", os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
+    with pytest.raises(ImageFault, match="256 directories deep"):
+        _copy(source, target)
+    assert [each.name for each in target.iterdir()] == ["lost+found"]

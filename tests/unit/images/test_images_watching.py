@@ -1,0 +1,55 @@
+"""Which tag is the newest, and what a published file of checksums says (G3)."""
+
+import pytest
+
+from ingot.images.fault import ImageFault
+from ingot.images.watching.checksums import checksum_of
+from ingot.images.watching.semver import newest
+
+HEX = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("tags", "wanted"),
+    [
+        (["1.9.0", "1.10.0", "1.2.0"], "1.10.0"),
+        (["v1.0.0", "v0.9.9", "latest"], "v1.0.0"),
+        (["2.0.0-rc.1", "1.0.0"], "1.0.0"),
+        (["2.0.0-rc.1"], None),
+        (["latest", "39", "1.2", "1.2.3.4", "01.2.3", "1.2.3-01", "1.2.3-", ""], None),
+        (["1.0.0", "v1.0.0"], "v1.0.0"),
+        (["1.0.99999999999999999999", "1.0.1"], "1.0.1"),
+    ],
+)
+def test_the_newest_release_is_found(tags: list[str], wanted: str | None) -> None:
+    assert newest(tags) == wanted
+    assert newest(reversed(tags)) == wanted
+
+
+def test_prereleases_are_in_the_order_of_semver() -> None:
+    order = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11"]
+    order += ["1.0.0-rc.1", "1.0.0", "2.0.0-alpha"]
+    for index in range(1, len(order) + 1):
+        assert newest(sorted(order[:index]), prereleases=True) == order[index - 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{HEX}  disk.qcow2\n",
+        f"{HEX} *./images/disk.qcow2\r\n{'f' * 64}  other.qcow2\n",
+        f"# published today\nSHA256 (disk.qcow2) = {HEX.upper()}\n",
+        f"{HEX}\n",
+        f"{'a' * 32}  disk.qcow2\n{HEX}  disk.qcow2\n",
+    ],
+)
+def test_a_checksum_is_read_in_every_form_that_is_published(text: str) -> None:
+    assert str(checksum_of(text, "disk.qcow2", "http://a/SUMS")) == f"sha256:{HEX}"
+
+
+@pytest.mark.parametrize("text", ["", f"{HEX}  other.qcow2\n", "<html>404</html>", f"{HEX}\n{HEX}\n", "g" * 64])
+def test_a_file_without_the_checksum_is_refused_with_the_forms_that_are_read(text: str) -> None:
+    with pytest.raises(ImageFault) as told:
+        checksum_of(text, "disk.qcow2", "http://a/SUMS")
+    assert told.value.reason == "NoChecksum"
+    assert "SHA256 (disk.qcow2) = HEX" in told.value.message
