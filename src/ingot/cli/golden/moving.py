@@ -31,15 +31,18 @@ async def move(session: "Session", golden: Golden, to: Kept, seconds: float | No
         await session.client.patch(DATA_SOURCES, golden.name, {"spec": {"source": source}}, golden.namespace)
         return await Arrival(session, golden.name).until(lambda now: stands_for(now, [to]), seconds)
     refuse_idle(golden)
-    await pin(session, golden, to.digest)
+    pinning = asyncio.ensure_future(pin(session, golden, to.digest))
     # In which class a version is taken that is there in two of them is for those to say who follow the pin.
     same = [one for one in golden.kept if one.digest == to.digest]
     try:
+        await asyncio.shield(pinning)
         arrival = Arrival(session, golden.name, name_of(golden.cron), lasts=False)
         return await arrival.until(lambda now: stands_for(now, same), seconds)
     except click.ClickException as late:
         raise click.ClickException(f"{late.message}\n{await _taken_back(session, golden)}") from late
     except asyncio.CancelledError:
+        # A pin that is on its way may have been made already, and must not overtake the request that takes it back.
+        await asyncio.gather(pinning, return_exceptions=True)
         click.echo(await _taken_back(session, golden), err=True)
         raise
 
