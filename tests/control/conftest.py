@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from control.clock import WorldClock
 from control.cron_world import CronWorld, cron_controllers
 from control.storage_world import install_snapshots
 from control.world import World
@@ -14,7 +15,6 @@ from images.servers.registry import DockerRegistry
 from ingot.api.resources import NAMESPACES, SERVICE_ACCOUNTS
 from ingot.control.all import add_all
 from ingot.kube.client import Client
-from ingot.kube.clock import ManualClock
 from ingot.kube.kubeconfig import load
 from ingot.kube.manager import Manager
 from ingot_up import IngotUp
@@ -51,7 +51,7 @@ async def bare(client: Client) -> World:
     """A new namespace and a node, and nobody at work."""
     namespace = f"control-{uuid4().hex[:8]}"
     await client.create(NAMESPACES, {"metadata": {"name": namespace}})
-    world = World(client, namespace, ManualClock())
+    world = World(client, namespace, WorldClock())
     await world.node(world.far)
     # Without it a cluster takes no pods.
     await world.until(SERVICE_ACCOUNTS, "default", bool)

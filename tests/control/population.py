@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
 
+from control.clock import WorldClock
 from control.world import World
 from eventual import eventually
 from ingot.api.cdi import names
@@ -25,7 +26,6 @@ from ingot.api.resources import (
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.volumes.populator import Populators
 from ingot.kube.client import Client
-from ingot.kube.clock import ManualClock
 from ingot.kube.manager import Manager
 
 KILLED = {"exitCode": 137, "reason": "Error"}
@@ -41,7 +41,7 @@ class Population(World):
     """A namespace with claims that are to be filled."""
 
     def __init__(self, client: Client, namespace: str) -> None:
-        super().__init__(client, namespace, ManualClock(time.time()))
+        super().__init__(client, namespace, WorldClock(time.time()))
 
     async def source(self, name: str = "source", **given: Any) -> Object:
         spec = {"source": given or {"blank": {}}}

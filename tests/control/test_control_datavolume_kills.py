@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from control.clock import WorldClock
 from control.dying import Dying
 from control.world import World
 from eventual import eventually
@@ -13,7 +14,6 @@ from ingot.api.cdi.names import DELETE_WHEN_DONE, POD_PHASE
 from ingot.api.resources import DATA_VOLUMES, IMPORT_SOURCES, VOLUME_CLAIMS
 from ingot.control.volumes.datavolumes import DataVolumes
 from ingot.kube.client import Client
-from ingot.kube.clock import ManualClock
 from ingot.kube.manager import Manager
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -22,7 +22,7 @@ CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage":
 @asynccontextmanager
 async def controllers(client: Client) -> AsyncIterator[None]:
     manager = Manager(client)
-    DataVolumes(manager, ManualClock())
+    DataVolumes(manager, WorldClock())
     running = asyncio.create_task(manager.run(asyncio.Event()))
     try:
         yield

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from control.clock import WorldClock
 from control.dying import Dying
 from control.world import World, machine
 from eventual import eventually
@@ -13,14 +14,13 @@ from ingot.api.kubevirt import phase
 from ingot.api.resources import INSTANCES, MACHINES, PODS, REPLICA_SETS
 from ingot.control.all import add_all
 from ingot.kube.client import Client
-from ingot.kube.clock import ManualClock
 from ingot.kube.manager import Manager
 
 
 @asynccontextmanager
 async def controllers(client: Client) -> AsyncIterator[None]:
     manager = Manager(client)
-    add_all(manager, ManualClock())
+    add_all(manager, WorldClock())
     running = asyncio.create_task(manager.run(asyncio.Event()))
     try:
         yield
