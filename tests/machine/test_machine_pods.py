@@ -14,6 +14,8 @@ from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, is_true
 from ingot.standalone.pods.runner import PodRunner
+from ingot.standalone.pods.running import Memory, Running
+from ingot.standalone.pods.status import Picture
 from machine.machine_support import events_of, running
 from machine.pod_support import (
     NODE,
@@ -238,6 +240,33 @@ async def test_pods_outlive_the_runner_and_are_found_again(client: Client, names
         for pod in (stays, ends):
             await client.delete(PODS, pod["metadata"]["name"], namespace)
             await gone(client, pod)
+        await eventually(lambda: nothing_left(kubelet))
+
+
+async def test_a_container_that_ends_while_a_later_runner_looks_at_it_has_ended(
+    client: Client, namespace: str, kubelet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add(manager: Manager) -> PodRunner:
+        return PodRunner(manager, NODE, kubelet)
+
+    end, step = tmp_path / "end", Running.step
+
+    async def step_and_end(self: Running, pod: Object, memory: Memory) -> tuple[Picture, float]:
+        picture, wait = await step(self, pod, memory)
+        end.touch()
+        for attempt in (view.attempt for view in picture.main if view.running):
+            while attempt is not None and attempt.process() is not None:
+                await asyncio.sleep(0.01)
+        return picture, wait
+
+    async with running(client, add):
+        script = f"until test -e {end}; do sleep 0.01; done"
+        pod = await client.create(PODS, a_bound_pod(namespace, "p", a_container(script)))
+        await reached(client, pod, "Running")
+    monkeypatch.setattr(Running, "step", step_and_end)
+    async with running(client, add):
+        await reached(client, pod, "Succeeded")
+        await client.delete(PODS, "p", namespace)
         await eventually(lambda: nothing_left(kubelet))
 
 

@@ -169,10 +169,17 @@ class PodRunner:
         return None
 
     def _watch(self, key: Key, picture: Picture) -> None:
-        """Look again when something that runs ends."""
-        for view in (*picture.init, *picture.main):
-            if view.attempt is not None and view.running and (process := view.attempt.process()):
-                self._exits.watch(process, lambda: self._controller.queue.add(key))
+        """Look again when something that runs ends, and at once where it has ended since it was looked at."""
+
+        def wake() -> None:
+            self._controller.queue.add(key)
+
+        for attempt in (view.attempt for view in (*picture.init, *picture.main) if view.running):
+            process = attempt.process() if attempt else None
+            if process:
+                self._exits.watch(process, wake)
+            else:
+                wake()
 
     async def _write(self, pod: Object, picture: Picture) -> None:
         try:
