@@ -255,8 +255,9 @@ async def test_a_container_that_ends_while_a_later_runner_looks_at_it_has_ended(
         picture, wait = await step(self, pod, memory)
         end.touch()
         for attempt in (view.attempt for view in picture.main if view.running):
-            while attempt is not None and attempt.process() is not None:
-                await asyncio.sleep(0.01)
+            process = attempt.process() if attempt else None
+            if process is not None:
+                await process.ended()
         return picture, wait
 
     async with running(client, add):
