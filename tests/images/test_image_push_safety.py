@@ -9,7 +9,8 @@ import signal
 import socket
 import subprocess
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,6 +121,31 @@ def test_a_mirror_does_not_decide_what_is_pushed_or_removed(
             assert remove(client, reference) == pushed.digest
     with pytest.raises(ImageFault):
         registry.manifest(reference)
+
+
+def test_a_disk_that_changes_while_it_is_pushed_becomes_no_image(
+    registry: Registry, repository: Callable[[], Reference], disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes to a place that was zeros when they were looked for would be missing in it."""
+    reference = repository()
+    os.utime(disk, (0, 0))
+
+    @contextmanager
+    def change(label: str) -> Iterator[Callable[[int, int], None]]:
+        def tell(done: int, whole: int) -> None:
+            if label == disk.name:
+                with disk.open("r+b") as file:
+                    file.seek(4 * CHUNK_SIZE)
+                    file.write(b"late")
+
+        yield tell
+
+    monkeypatch.setattr("ingot.cli.image.progress.progress", change)
+    result = CliRunner().invoke(cli, ["image", "push", str(disk), str(reference)])
+    assert result.exit_code == 1
+    assert f"{disk}: it was changed while it was read" in result.output
+    with pytest.raises(ImageFault):
+        registry.resolve(reference)
 
 
 def test_a_push_that_is_told_to_end_leaves_no_upload(

@@ -91,14 +91,17 @@ def push_file(
     reference: Reference,
     options: PushOptions,
     progress: Progress = lambda done, whole: None,
+    check: Callable[[], None] = lambda: None,
 ) -> Pushed:
-    """Makes the file of a disk the image of that tag. `progress` gets its bytes that are with the registry. Raises
+    """Makes the file of a disk the image of that tag. `progress` gets its bytes that are with the registry. `check`
+    raises ImageFault when the disk has changed since it was laid out: there is no image of it then. Raises
     ImageFault."""
     check_push(reference, options)
     # A mirror may be behind, and what it says must not decide what is changed.
     registry = registry.origin
     platform = options.platform or own_platform()
     made, sent = _Layer(registry, image, reference, platform, options, progress).push()
+    check()
     layer = Descriptor(media_type=LAYER, digest=Digest.parse(made.digest), size=made.size, annotations=made.annotations)
     config = _config(platform, options.labels, made.diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))

@@ -62,8 +62,9 @@ def push(
 ) -> None:
     """Push a disk to a registry as an ordinary container disk.
 
-    DISK is raw, qcow2, vmdk, vdi, vhdx or an ISO. Zeros are left out. Its layer is in zstd:chunked form: every tool
-    can unpack it, and Ingot reads it in any order, checks each chunk, and fetches only what has changed.
+    DISK is raw, qcow2, vmdk, vdi, vhdx or an ISO, which nobody writes to meanwhile. Zeros are left out. Its layer is in
+    zstd:chunked form: every tool can unpack it, and Ingot reads it in any order, checks each chunk, and fetches only
+    what has changed.
 
     A layer that this machine has pushed to the registry before, or that another tag of the repository has, is not sent
     again.
@@ -73,18 +74,20 @@ def push(
     from ingot.images.disk import open_disk
     from ingot.images.push import PushOptions, check_push, lay_out, push_file
     from ingot.images.reference import Reference
+    from ingot.images.still_file import StillFile
 
     with access.client() as registry:
         others = [Reference.repository_of(name) for name in mount_from]
         options = PushOptions(platform, index, _parse(labels), level, others, cache or default_directory())
         target = Reference.parse(reference)
         check_push(target, options)
+        file = StillFile(disk)
         content = open_disk(disk)
         try:
             with progress(f"{disk.name}, looking for zeros") as tell:
                 image = lay_out(content, str(disk), tell)
             with progress(disk.name) as tell, _terminable(tell) as tell_or_end:
-                pushed = push_file(registry, image, target, options, tell_or_end)
+                pushed = push_file(registry, image, target, options, tell_or_end, file.check)
         except KeyboardInterrupt:
             raise click.ClickException("interrupted; the same command begins anew") from None
         finally:

@@ -17,6 +17,7 @@ from ingot.images.pipeline.metered import Meter, MeteredContent
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.pipe import PipeBlob
 from ingot.images.pipeline.source import Kind, Source, missing
+from ingot.images.still_file import StillFile, version
 
 
 def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
@@ -24,16 +25,11 @@ def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: Exi
     path = Path(source.place)
     digest = wanted_digest(options)
     try:
-        identity = _identity(path)
-
-        def check() -> None:
-            if _identity(path) != identity:
-                raise ImageFault(str(path), "Changed", "it was changed while it was read: start again")
-
+        file = StillFile(path)
         blob = stack.enter_context(FileBlob(path))
         format = format_of(BlobContent(blob))
         if format in PACKED:
-            return of_stream(blob, identity, options, bounds, digest=digest, check=check)
+            return of_stream(blob, file.identity, options, bounds, digest=digest, check=file.check)
         if digest is not None:
             # It can be read again, so that its disk need not be decoded in the order of the file.
             check_blob(blob, digest)
@@ -44,7 +40,7 @@ def open_file(source: Source, options: ImportOptions, bounds: Bounds, stack: Exi
     except OSError as error:
         raise ImageFault(str(path), "Unreadable", f"it cannot be read: {error.strerror}") from None
     stack.callback(content.close)
-    return Material(str(path), identity, meter, content=content, format=format, check=check)
+    return Material(str(path), file.identity, meter, content=content, format=format, check=file.check)
 
 
 def _open_metered(path: Path, format: str, meter: Meter, bounds: Bounds) -> Content:
@@ -69,12 +65,12 @@ def open_raw(source: Source, options: ImportOptions, stack: ExitStack) -> Materi
     found = os.fstat(descriptor)
 
     def check() -> None:
-        if source.kind is Kind.DISK and _version(os.fstat(descriptor)) != _version(found):
+        if source.kind is Kind.DISK and version(os.fstat(descriptor)) != version(found):
             raise ImageFault(str(path), "Changed", "it was changed while it was read: start again")
 
     meter = Meter(options.rate)
     metered = MeteredContent(content, str(path), meter)
-    identity = "" if source.kind is Kind.DEVICE else _version(found)
+    identity = "" if source.kind is Kind.DEVICE else version(found)
     return Material(str(path), identity, meter, content=metered, format="raw", check=check)
 
 
@@ -95,11 +91,3 @@ def open_stdin(source: Source, options: ImportOptions, bounds: Bounds) -> Materi
     """What comes through standard input, which nobody can go on with later."""
     blob = PipeBlob(sys.stdin.fileno(), str(source))
     return of_stream(blob, "", options, bounds, digest=wanted_digest(options))
-
-
-def _identity(path: Path) -> str:
-    return _version(path.stat())
-
-
-def _version(found: os.stat_result) -> str:
-    return f"file:{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"

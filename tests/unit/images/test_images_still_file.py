@@ -1,0 +1,58 @@
+"""Files that must stay as they are while they are read, beside QEMU."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ingot.images.fault import ImageFault
+from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.options import ImportOptions
+from ingot.images.pipeline.source import Source
+from ingot.images.still_file import StillFile
+
+PROMPT = b"qemu-io> "
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.qcow2"
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", path, "1M"], check=True)
+    return path
+
+
+@contextmanager
+def open_in_qemu(image: Path, *options: str) -> Iterator[None]:
+    command = ["qemu-io", "-f", "qcow2", *options, image]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
+        assert held.stdout is not None
+        assert held.stdout.read(len(PROMPT)) == PROMPT
+        yield
+        held.communicate()
+
+
+def test_what_qemu_may_write_is_refused(image: Path, tmp_path: Path) -> None:
+    with open_in_qemu(image):
+        with pytest.raises(ImageFault, match="may write it") as caught:
+            StillFile(image)
+        with pytest.raises(ImageFault, match="may write it"):
+            import_image(Source.parse(str(image)), tmp_path / "disk", ImportOptions(), lambda done, whole: None)
+    assert caught.value.reason == "InUse"
+    assert not (tmp_path / "disk").exists()
+    StillFile(image).check()
+
+
+def test_what_qemu_only_reads_is_taken(image: Path) -> None:
+    with open_in_qemu(image, "-r"):
+        StillFile(image).check()
+
+
+def test_a_file_that_is_gone_has_changed(image: Path) -> None:
+    file = StillFile(image)
+    image.unlink()
+    with pytest.raises(ImageFault, match="changed while it was read"):
+        file.check()
