@@ -174,6 +174,40 @@ def test_a_server_that_goes_away_leaves_something_to_go_on_with(tmp_path: Path) 
     assert (tmp_path / "disk").read_bytes() == content
 
 
+@pytest.mark.parametrize("status", [401, 403, 404, 409])
+def test_a_server_that_refuses_on_the_way_leaves_something_to_go_on_with(tmp_path: Path, status: int) -> None:
+    content = os.urandom(24 << 20)
+    first = 6
+
+    def refuse(asked: Asked, client: socket.socket) -> bool:
+        if refused := asked.number > first:
+            answer(client, status)
+        return refused
+
+    with FaultyServer(RangeHandler(content, before=refuse)) as server:
+        url = f"{server.url}/disk.img"
+        with pytest.raises(ImageFault) as caught:
+            _import(url, tmp_path / "disk")
+        assert not caught.value.retry
+        _only(tmp_path, ".disk.ingot-part", ".disk.ingot-journal")
+        first = 1 << 20
+        imported = _import(url, tmp_path / "disk")
+    assert imported.resumed_from > 0
+    assert (tmp_path / "disk").read_bytes() == content
+
+
+def test_a_server_that_refuses_at_once_leaves_nothing(tmp_path: Path) -> None:
+    def refuse(asked: Asked, client: socket.socket) -> bool:
+        if refused := asked.range != (0, 0) and asked.number > 1:
+            answer(client, 403)
+        return refused
+
+    with FaultyServer(RangeHandler(os.urandom(4 << 20), before=refuse)) as server, pytest.raises(ImageFault) as caught:
+        _import(f"{server.url}/disk.img", tmp_path / "disk")
+    assert caught.value.reason == "Denied"
+    _only(tmp_path)
+
+
 def test_from_a_registry(tmp_path: Path, disk: Path, registry: Registry, repository: Callable[[], Reference]) -> None:
     reference = repository()
     pushed = push(registry, disk, reference)

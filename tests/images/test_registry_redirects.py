@@ -132,7 +132,7 @@ def test_a_registry_that_sends_to_a_storage_is_asked_once(registry: Registry) ->
         assert len(blobs) == 2
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 423, 425, 429, 500, 502, 503, 504, 507, 520, 599])
 def test_busy_servers_are_asked_again(transport: Transport, status: int) -> None:
     def before(asked: Asked, client: socket.socket) -> bool:
         if asked.number % 3 < 2:
@@ -187,6 +187,13 @@ def test_absurd_waits_are_not_waited_for(settings: Settings, after: str) -> None
         with pytest.raises(ImageFault) as caught:
             open_url(transport, server.url)
         assert caught.value.reason == "Busy"
+
+
+@pytest.mark.parametrize("status", [409, 501, 505])
+def test_what_a_server_will_not_do_later_either_is_asked_once(transport: Transport, status: int) -> None:
+    with FaultyServer(lambda asked, client: answer(client, status)) as server:
+        assert transport.request(Request("PUT", server.url, "x")).status == status
+        assert len(server.asked) == 1
 
 
 def test_a_refusal_is_final(transport: Transport) -> None:

@@ -28,6 +28,8 @@ Progress = Callable[[int, int], None]
 Opening = Callable[[Bounds], AbstractContextManager[Material]]
 # A checkpoint that does not fit what is there.
 _STALE = ("BadCheckpoint", "Damaged")
+# What is wrong with the way to the image, or with who we are there, and not with what came: people can mend that.
+_MENDED = frozenset(("BadCertificate", "Denied", "NotFound", "Refused", "Unauthorized", "Unreachable"))
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # A volume with less is the one that was written to until nothing was left.
 _LITTLE = 16 << 20
@@ -38,8 +40,8 @@ def import_image(source: Source, target: Path, options: ImportOptions, progress:
 
     The name of a file never shows anything but a whole disk. What a killed import has done is taken up by the next
     one of the same source, target and options; a changed source begins anew. `progress` is told the bytes that are
-    done, and those in all or 0. Raises ImageFault: where it is worth a retry what is done is kept, otherwise its room
-    is given back. A KeyboardInterrupt while bytes come becomes Interrupted.
+    done, and those in all or 0. Raises ImageFault: what is done is kept where it is worth a retry, or where a server
+    has refused to go on; otherwise its room is given back. A KeyboardInterrupt while bytes come becomes Interrupted.
     """
     return import_material(lambda bounds: open_material(source, options, bounds), target, options, progress)
 
@@ -189,7 +191,8 @@ class _Import:
         """Whether nobody will go on with what is written."""
         if fault.reason in _STALE and state is not None:
             return False
-        return not fault.retry or not self._material.identity or not self._journal.path.exists()
+        hope = fault.retry or (fault.reason in _MENDED and self._journal.moved > 0)
+        return not hope or not self._material.identity or not self._journal.path.exists()
 
     def _prepare(self, state: State | None) -> tuple[Work, Target]:
         """The work that is left, and what it writes to."""

@@ -20,7 +20,8 @@ from ingot.images.registry.tally import REQUESTS
 
 _MOST_REDIRECTS = 8
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_BUSY = frozenset((408, 429, 500, 502, 503, 504))
+# Networks in front of servers have numbers of their own, such as 520. 501 and 505 are about what a server never does.
+_BUSY = frozenset((408, 423, 425, 429, *range(500, 600))) - {501, 505}
 _AGENT = "ingot"
 # Servers that something is known of.
 _MOST_KNOWN = 1024
