@@ -63,6 +63,10 @@ def _lacking(names: list[str]) -> str:
     """What these benches need and this machine has not; "" when nothing."""
     if "apiserver" in names and (binaries() is None or shutil.which("wrk") is None):
         return why_not() if binaries() is None else "wrk is missing: apt-get install wrk"
+    tools = {"serve": ("fio", "nbdcopy", "nbdinfo", "nbdkit"), "update": ("zstd",)}
+    absent = [tool for name in names for tool in tools.get(name, ()) if shutil.which(tool) is None]
+    if absent:
+        return f"{', '.join(absent)} not found: `make bench` installs what is needed"
     if "clone" in names and (shutil.which("mkfs.xfs") is None or os.geteuid() != 0):
         return "no XFS: apt-get install xfsprogs, and be root to mount it"
     return debian.why_not() if set(names) & IMAGES.keys() else ""

@@ -54,12 +54,18 @@ def run() -> list[Row]:
 
 
 def _compare(kind: str, disk: Path) -> list[Row]:
-    with _ours(kind, disk) as ours, _theirs(kind, disk) as theirs:
-        for figures in (ours, theirs):
+    # nbdkit's threads use all CPUs; so do processes of ours. One process is what `ingot serve` is by default.
+    several = min(4, os.cpu_count() or 1)
+    with _ours(kind, disk, several) as ours, _ours(kind, disk, 1) as single, _theirs(kind, disk) as theirs:
+        for figures in (ours, single, theirs):
             _check(figures, disk)
         for turn in range(_ROUNDS):
-            for figures in (ours, theirs) if turn % 2 else (theirs, ours):
+            for figures in (ours, single, theirs) if turn % 2 else (theirs, single, ours):
                 _measure(figures, disk)
+    return [*_rows(kind, ours, theirs), *_rows(f"{kind}, one process", single, theirs)]
+
+
+def _rows(kind: str, ours: _Figures, theirs: _Figures) -> list[Row]:
     return [
         _row(f"{kind}: nbdcopy", "MB/s", ours, theirs, lambda each: each.throughput, 1.0, True),
         _row(f"{kind}: CPU of the server for that", "s", ours, theirs, lambda each: each.seconds, None),
@@ -107,12 +113,10 @@ def _check(figures: _Figures, disk: Path) -> None:
 
 
 @contextlib.contextmanager
-def _ours(kind: str, disk: Path) -> Iterator[_Figures]:
-    path, port = disk.with_name("ours.sock"), _free_port()
+def _ours(kind: str, disk: Path, processes: int) -> Iterator[_Figures]:
+    path, port = disk.with_name(f"ours-{processes}.sock"), _free_port()
     where = ["--socket", str(path)] if kind == "unix" else ["--listen", f"127.0.0.1:{port}"]
-    # nbdkit's threads use all CPUs; so do processes of ours.
-    processes = str(min(4, os.cpu_count() or 1))
-    command = [str(Path(sys.executable).with_name("ingot")), "serve", *where, "--processes", processes]
+    command = [str(Path(sys.executable).with_name("ingot")), "serve", *where, "--processes", str(processes)]
     with _running([*command, "--export", f"disk={disk}"], _uri(kind, path, port, "disk")) as figures:
         yield figures
 
