@@ -2,8 +2,8 @@
 
 The registry gives 10 MB/s, 20 ms late. The delay is the time from the wish for the disk to the guest's login, less what
 the same guest takes from a local disk; `ingot serve` runs before, as on a node. Beside it: `ingot image pull`, then the
-boot. What is moved is counted at the registry's door, with all headers and tables; what was touched by the chunks in the
-trace of another boot.
+boot. What is moved is counted at the registry's door, with all headers and tables; what was touched by the chunks in
+the trace of another boot.
 """
 
 from __future__ import annotations
