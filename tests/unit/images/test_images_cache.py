@@ -3,17 +3,16 @@
 import hashlib
 import logging
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from full_disk import full_disk
 from ingot.images.cache import SHARDS, Cache, default_directory
 from ingot.images.chunk import Chunk
 from ingot.images.fault import ImageFault
@@ -45,16 +44,6 @@ def fill(cache: Cache, numbers: range, size: int = SIZE) -> None:
 def file_of(cache: Cache, content: bytes) -> Path:
     name = digest(content).hex()
     return cache.directory / "chunks" / name[:2] / name
-
-
-@contextmanager
-def full_disk() -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE // 2, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_what_was_put_is_there_for_others(tmp_path: Path) -> None:
@@ -212,7 +201,7 @@ def test_several_processes_share_it(tmp_path: Path) -> None:
 def test_a_full_disk_means_uncached_and_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache = Cache(tmp_path)
     cache.put(digest(data(1)), data(1))
-    with full_disk(), caplog.at_level(logging.WARNING):
+    with full_disk(SIZE // 2), caplog.at_level(logging.WARNING):
         assert not cache.put(digest(data(2)), data(2))
         assert not cache.put(digest(data(3)), data(3))
     assert [record.message for record in caplog.records if "takes no more" in record.message] == [
@@ -230,7 +219,7 @@ def test_a_full_disk_is_said_once_by_an_import(tmp_path: Path, caplog: pytest.Lo
             places[0][:] = data(chunks[0].start)
 
     kept = KeptTables(Remote(), tmp_path)
-    with full_disk(), caplog.at_level(logging.WARNING):
+    with full_disk(SIZE // 2), caplog.at_level(logging.WARNING):
         for number in (1, 2):
             assert list(kept.fetch([Chunk(digest(data(number)), SIZE, number, number)])) == [data(number)]
     assert len(caplog.records) == 1

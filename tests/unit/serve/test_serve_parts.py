@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from full_disk import full_disk
 from ingot.images.content import Extent, read
 from ingot.images.fault import ImageFault
 from ingot.images.nbd import wire
+from ingot.serve import kept as kept_module
 from ingot.serve.afar import Afar, AfarOptions
 from ingot.serve.catalog import Catalog
 from ingot.serve.entry import Entry
@@ -213,6 +215,39 @@ class TestKept:
         slow.failing = False
         assert read(kept, 0, kept.size) == self.DATA
         kept.close()
+
+    def test_a_full_disk_means_that_it_is_fetched_again_and_is_said_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        slow, allowance = Slow(self.DATA), Allowance(1 << 30)
+        kept = KeptContent(slow, tmp_path, allowance)
+        assert read(kept, 0, 10) == self.DATA[:10]
+        with full_disk(BLOCK + 100):
+            for _ in range(2):
+                assert read(kept, 5, kept.size - 5) == self.DATA[5:]
+            # Whoever asked for the blocks that were not kept has them from their only fetch.
+            assert slow.reads[1:3] == [(BLOCK, 2 * BLOCK + 100), (BLOCK, BLOCK)]
+            monkeypatch.setattr(kept_module, "_FULL_SECONDS", 0.0)
+            kept._full_until = 0.0
+            assert read(kept, 2 * BLOCK, 10) == self.DATA[2 * BLOCK : 2 * BLOCK + 10]
+        assert [record.message for record in caplog.records] == [
+            f"{tmp_path} takes no more (File too large); what is read of URLs is fetched again each time"
+        ]
+        # With room again it keeps what it fetches.
+        for _ in range(2):
+            assert read(kept, 0, kept.size) == self.DATA
+        assert slow.reads[-1] == (BLOCK, 2 * BLOCK + 100)
+        kept.close()
+        assert allowance.take(1 << 20) == (1 << 30) // BLOCK
+
+    def test_a_directory_that_was_deleted_is_made_again(self, tmp_path: Path) -> None:
+        directory = tmp_path / "cache"
+        kept = KeptContent(Slow(self.DATA), directory, Allowance(1 << 30))
+        directory.rmdir()
+        assert read(kept, 0, kept.size) == self.DATA
+        kept.close()
+        KeptContent(Slow(self.DATA), directory, Allowance(1 << 30)).close()
+        assert directory.stat().st_mode & 0o777 == 0o700
 
     def test_no_more_is_kept_than_allowed(self, tmp_path: Path) -> None:
         slow = Slow(self.DATA)
