@@ -206,6 +206,34 @@ async def test_a_writer_is_no_hindrance_where_blocks_are_shared(
 
 
 @pytest.mark.usefixtures("snapshots")
+async def test_a_writer_that_came_and_went_leaves_no_mixture(
+    client: Client, namespace: str, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody writes before the copy, nor after it; what shares blocks is of one moment all the same."""
+    monkeypatch.setattr(snapshotter, "_RETRY_SECONDS", 0.1)
+    disk = await used(client, namespace, "disk")
+    before, after = b"before".ljust(4096, b"\0"), b"after!".ljust(4096, b"\0")
+    write(disk["path"] / "disk.img", before)
+    write(disk["path"] / "more", before)
+    await release(client, namespace, "disk")
+    real = clone.clone_tree
+
+    def visited(*args: Any, **options: Any) -> None:
+        real(*args, **options)
+        for name in ("disk.img", "more"):
+            if read(disk["path"] / name) != after:
+                write(disk["path"] / name, after)
+
+    monkeypatch.setattr(clone, "clone_tree", visited)
+    await client.create(SNAPSHOTS, a_snapshot(namespace))
+    await ready(client, namespace)
+    monkeypatch.setattr(clone, "clone_tree", real)
+    copy = await restored(client, namespace, "copy", **from_snapshot())
+    held = before if LocalVolumes(directory).shares_blocks else after
+    assert [read(copy["path"] / name) for name in ("disk.img", "more")] == [held, held]
+
+
+@pytest.mark.usefixtures("snapshots")
 async def test_a_disk_that_is_full_is_not_tried_again_and_again(
     client: Client, namespace: str, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ DIRECTORY/.snapshots      the same once more, of snapshots: nobody has a device 
 import contextlib
 import os
 import shutil
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from ingot.host.clone import Progress
 from ingot.host.files import sync_directory
 from ingot.host.tree import remove_tree
 from ingot.standalone.volumes import loop, packing
+from ingot.standalone.volumes.original import left_alone
 from ingot.standalone.volumes.records import Record, Records
 
 # The way to a disk must be open to the user that QEMU runs as; what is in the directories is not to be listed.
@@ -90,7 +92,7 @@ class LocalVolumes:
         """Make what is to be the volume, as a copy of the volume at `source` if there is one, on disk when this
         returns. Nobody sees it yet.
 
-        Raises OSError, and clone.Cancelled.
+        Raises OSError, also where a copy took time in which the original was changed, and clone.Cancelled.
         """
         self._records.begin(record)
         making = self._making(record.name)
@@ -119,16 +121,21 @@ class LocalVolumes:
     def _fill(self, making: Path, record: Record, size: int, source: Path | None, progress: Progress) -> None:
         if not record.block:
             if source is not None:
-                self._copy(source, making, record, progress)
+                with self._at_one_moment(source):
+                    self._copy(source, making, record, progress)
             return
         image = making / _IMAGE
         if source is not None:
             original = source / _IMAGE
             loop.flush(original)
             progress.total = original.stat().st_blocks * 512
-            self._copy(source, making, record, progress)
+            with self._at_one_moment(original):
+                self._copy(source, making, record, progress)
         if source is None or image.stat().st_size < size:
             _lengthen(image, size)
+
+    def _at_one_moment(self, original: Path) -> AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.shares_blocks else left_alone(original)
 
     def _copy(self, source: Path, making: Path, record: Record, progress: Progress) -> None:
         """Copy a volume or snapshot, its disk packed for a snapshot that has it so, and unpacked from one."""

@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,67 @@ def test_a_copy_keeps_content_holes_modes_and_links(local: LocalVolumes) -> None
     assert not (copy / "pipe").exists()
     image.write_bytes(b"changed")
     assert (original / "disk.img").read_bytes() == content
+
+
+def write_as_another(path: Path) -> None:
+    """By somebody who then pretends that it was long ago."""
+    before = path.stat()
+    with path.open("r+b", buffering=0) as file:
+        file.write(b"after!".ljust(4096, b"\0"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "written": lambda volume: write_as_another(volume / "disk.img"),
+    "added": lambda volume: (volume / "sub" / "new").write_bytes(b""),
+    "removed": lambda volume: (volume / "sub" / "old").unlink(),
+    "replaced": lambda volume: (volume / "sub" / "old").rename(volume / "disk.img"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("packed", ["", "disk.img"], ids=["plain", "packed"])
+def test_a_copy_of_what_changes_meanwhile_fails_though_nobody_is_there_any_more(
+    local: LocalVolumes, monkeypatch: pytest.MonkeyPatch, name: str, packed: str
+) -> None:
+    monkeypatch.setattr(LocalVolumes, "shares_blocks", False)
+    original, files = make(local, "v"), local.snapshots()
+    files.prepare()
+    (original / "disk.img").write_bytes(b"before".ljust(4096, b"\0"))
+    (original / "sub").mkdir()
+    (original / "sub" / "old").write_bytes(bytes(4096))
+    disturb(monkeypatch, "clone_tree", lambda: CHANGES[name](original))
+    taken = replace(record("s"), packed=packed)
+    with pytest.raises(OSError, match="was changed while it was copied"):
+        files.fill(taken, 0, original, Progress())
+    monkeypatch.undo()
+    monkeypatch.setattr(LocalVolumes, "shares_blocks", False)
+    files.fill(taken, 0, original, Progress())
+
+
+@needs_loop
+def test_a_copy_of_a_device_that_is_written_to_meanwhile_fails(
+    local: LocalVolumes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalVolumes, "shares_blocks", False)
+    device = make(local, "v", block=True)
+    try:
+        disturb(monkeypatch, "clone_file", lambda: device.write_bytes(b"after!"))
+        with pytest.raises(OSError, match=r"was changed while it was copied: .*block\.img"):
+            make(local, "w", source="v", block=True)
+    finally:
+        local.remove("v", block=True)
+
+
+def disturb(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[], object]) -> None:
+    """Lets something happen once that part of a copy is made."""
+    real = getattr(clone, name)
+
+    def disturbed(*args: object, **options: object) -> None:
+        real(*args, **options)
+        change()
+
+    monkeypatch.setattr(clone, name, disturbed)
 
 
 def test_a_copy_counts_its_bytes_and_can_be_called_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
