@@ -33,7 +33,8 @@ class Worker:
         self.url = url
         where = {"import": "--target", "copy": "--to"}.get(command)
         self.words = [
-            *(command, "--report", str(self._report), "--state", str(directory / "state")),
+            *(command, "--report", str(self._report)),
+            *(("--state", str(directory / "state")) if command != "inspect" else ()),
             *((where, str(self.disk)) if where else ()),
             *("--listen", f"127.0.0.1:{self.port}", *map(str, words)),
         ]

@@ -3,7 +3,7 @@
 import re
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ingot.images.content import Content, read
 from ingot.images.fault import ImageFault
@@ -95,11 +95,17 @@ def _check_vdi(content: Content, subject: str) -> None:
 def _check_vhdx(content: Content, subject: str) -> None:
     if read(content, 0, min(content.size, 8)) != _VHDX_MAGIC:
         raise _broken(subject, "it is no vhdx")
-    # The two region tables are copies; whichever of them QEMU takes must not lead elsewhere.
+    for found in vhdx_items(content, _VHDX_PARAMETERS, subject):
+        if int.from_bytes(found[4:], "little") & _VHDX_HAS_PARENT:
+            raise _leads(subject, "it has a parent, which could be any file of the node")
+
+
+def vhdx_items(content: Content, kind: bytes, subject: str) -> Iterator[bytes]:
+    """The first 8 bytes of all metadata of a vhdx that are of that kind. The two region tables are copies; whichever of
+    them QEMU takes must not lead elsewhere. Raises ImageFault."""
     for region in _VHDX_REGIONS:
         for start in _vhdx_metadata(content, region, subject):
-            if _vhdx_parameters(content, start, subject) & _VHDX_HAS_PARENT:
-                raise _leads(subject, "it has a parent, which could be any file of the node")
+            yield from _vhdx_entries(content, start, kind, subject)
 
 
 def _vhdx_metadata(content: Content, region: int, subject: str) -> list[int]:
@@ -112,18 +118,16 @@ def _vhdx_metadata(content: Content, region: int, subject: str) -> list[int]:
     return [start for kind, start, _, _ in _VHDX_REGION_ENTRY.iter_unpack(entries) if kind == _VHDX_METADATA]
 
 
-def _vhdx_parameters(content: Content, start: int, subject: str) -> int:
-    """The flags of the file, all that are named so in one table of metadata."""
+def _vhdx_entries(content: Content, start: int, wanted: bytes, subject: str) -> Iterator[bytes]:
+    """Those of that kind in one table of metadata."""
     head = _part(content, start, 32, subject)
     count = int.from_bytes(head[10:12], "little")
     if head[:8] != b"metadata" or count > _MOST_METADATA:
         raise _broken(subject, "it is a vhdx with broken metadata")
-    flags = 0
     entries = _part(content, start + 32, count * _VHDX_METADATA_ENTRY.size, subject)
     for kind, offset, _, _ in _VHDX_METADATA_ENTRY.iter_unpack(entries):
-        if kind == _VHDX_PARAMETERS:
-            flags |= int.from_bytes(_part(content, start + offset, 8, subject)[4:], "little")
-    return flags
+        if kind == wanted:
+            yield bytes(_part(content, start + offset, 8, subject))
 
 
 def _check_vhd(content: Content, subject: str) -> None:

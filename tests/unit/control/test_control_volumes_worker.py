@@ -6,13 +6,17 @@ import pytest
 
 from ingot.api.cdi import names
 from ingot.api.object import Object
+from ingot.api.quantity import whole
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit, of_cluster
+from ingot.control.volumes.detection import inspect_job
 from ingot.control.volumes.filler import Failed
 from ingot.control.volumes.importing import import_job, not_delivered
 from ingot.control.volumes.marks import is_prime
 from ingot.control.volumes.prime import prime
+from ingot.control.volumes.uploading import upload_job
 from ingot.control.volumes.worker import Job, Mount, bare, render, room
 from ingot.control.volumes.worker_filler import unsuitable
+from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache
 from unit.control.population import fill, target
 
@@ -63,6 +67,15 @@ def test_a_blank_disk_needs_little() -> None:
     volumes = {each["name"]: each for each in pod["spec"]["volumes"]}
     assert volumes["data"]["persistentVolumeClaim"] == {"claimName": "prime-uid-disk"}
     assert {"name": "data", "mountPath": "/data"} in container["volumeMounts"]
+
+
+def test_what_is_put_aside_on_the_node_has_a_bound() -> None:
+    """A kubelet ends a pod that goes beyond it: the worker itself stops before."""
+    jobs = (import_job(target(), source("http", url="http://far/disk"), CLASSES), upload_job(target(), {}, CLASSES))
+    for job, most in ((jobs[0], GIB), (jobs[1], GIB), (inspect_job({"http": {"url": "http://far/disk"}}), 0)):
+        (state,) = [each for each in bare(filled(target()), "pod", job)["spec"]["volumes"] if each["name"] == "state"]
+        limit = whole(state["emptyDir"]["sizeLimit"])
+        assert most_of_file(most) < limit if most else limit < 1 << 27
 
 
 def test_secrets_are_in_files_and_nowhere_else() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import tarfile
@@ -26,7 +27,7 @@ def disk(tmp_path: Path) -> Path:
 
 
 def _measure(path: Path, **options: Any) -> Measured:
-    return measure(Source(Kind.FILE, str(path)), ImportOptions(**options), path.parent, lambda *_: None)
+    return measure(Source(Kind.FILE, str(path)), ImportOptions(**options), lambda *_: None)
 
 
 @pytest.mark.parametrize("format", ["raw", "qcow2", "vmdk", "vdi", "vhdx"])
@@ -39,7 +40,6 @@ def test_every_format(tmp_path: Path, disk: Path, format: str, packed: bool) -> 
         image.write_bytes(gzip.compress(image.read_bytes(), 1))
     found = _measure(image)
     assert (found.size, found.format) == (SIZE, format)
-    assert not list(tmp_path.glob("*spool*"))
 
 
 def test_a_disk_in_an_archive(tmp_path: Path, disk: Path) -> None:
@@ -67,6 +67,30 @@ def test_what_the_header_tells_is_enough(tmp_path: Path, disk: Path) -> None:
     assert _measure(tmp_path / "cut.gz").size == SIZE
 
 
+@pytest.mark.parametrize("format", ["vmdk", "vdi", "vhdx", "vhd"])
+def test_of_what_only_qemu_knows_the_front_is_enough(tmp_path: Path, format: str) -> None:
+    """However much follows: nothing is put aside."""
+    disk, image = tmp_path / "disk.raw", tmp_path / f"disk.{format}"
+    disk.write_bytes(os.urandom(16 << 20))
+    subprocess.run(["qemu-img", "convert", "-O", {"vhd": "vpc"}.get(format, format), disk, image], check=True)
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(image.read_bytes(), 1)[: 10 << 20])
+    shown = subprocess.run(["qemu-img", "info", "--output=json", image], check=True, capture_output=True).stdout
+    before = set(tmp_path.iterdir())
+    found = _measure(tmp_path / "cut.gz")
+    assert (found.size, found.format) == (json.loads(shown)["virtual-size"], format)
+    assert set(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("head", [b"KDMV" + bytes(508), b"# Disk DescriptorFile", b"vhdxfile" + bytes(9 << 20)])
+def test_an_image_whose_front_does_not_tell_is_not_read_on(tmp_path: Path, head: bytes) -> None:
+    path = tmp_path / "cut.gz"
+    path.write_bytes(gzip.compress(head + os.urandom(8 << 20), 1)[: 4 << 20])
+    with pytest.raises(ImageFault) as caught:
+        _measure(path)
+    assert caught.value.reason == "SizeNotKnown"
+    assert "say how large the volume is to be" in caught.value.message
+
+
 def test_a_blank_disk() -> None:
-    found = measure(Source(Kind.BLANK, str(SIZE)), ImportOptions(), Path(), lambda *_: None)
+    found = measure(Source(Kind.BLANK, str(SIZE)), ImportOptions(), lambda *_: None)
     assert found == Measured(SIZE, "raw", f"blank:{SIZE}")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ingot.api.cdi.names import COMPONENT, SIZE_PREFIX, STATE_PATH
+from ingot.api.cdi.names import COMPONENT, SIZE_PREFIX
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import PODS
 from ingot.api.status import ApiError
@@ -42,7 +42,7 @@ def pod_key(volume: Object) -> Key:
 def inspect_job(content: Object, priority: str = "") -> worker.Job:
     """The job that looks at what a DataVolume's source names."""
     ((kind, given),) = content.items()
-    args = ["inspect", "--source-kind", kind, "--state", STATE_PATH]
+    args = ["inspect", "--source-kind", kind]
     return worker.Job(
         prefix=SIZE_PREFIX,
         component=COMPONENT_NAME,

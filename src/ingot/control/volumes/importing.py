@@ -13,6 +13,7 @@ from ingot.control.volumes.gate import Gate
 from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.outcome import judge, last_report
 from ingot.control.volumes.worker_filler import WorkerFiller, content_type, unsuitable
+from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache, key_of
 from ingot.kube.manager import Manager
 
@@ -78,8 +79,9 @@ def import_job(target: Object, source: Object, classes: Cache, previous: Object 
     """The job that fills the target's prime from the source; `previous` is the claim of the version before."""
     spec = source["spec"]
     ((kind, given),) = spec["source"].items()
-    size = str(worker.room(target, classes))
-    args = ["import", "--source-kind", kind, "--target", worker.target_path(target), "--size", size, "--limit", size]
+    size = worker.room(target, classes)
+    args = ["import", "--source-kind", kind, "--target", worker.target_path(target)]
+    args += ["--size", str(size), "--limit", str(size)]
     args += ["--content-type", content_type(source), "--state", names.STATE_PATH]
     if spec.get("preallocation", annotation(target, names.PREALLOCATION) == "true"):
         args.append("--preallocate")
@@ -95,6 +97,7 @@ def import_job(target: Object, source: Object, classes: Cache, previous: Object 
         environment={URL_VARIABLE: given["url"]} if given.get("url") else {},
         annotations=header_annotations(given),
         priority=worker.priority_of(target),
+        aside=most_of_file(size),
     )
 
 

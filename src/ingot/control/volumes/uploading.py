@@ -13,6 +13,7 @@ from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.outcome import judge
 from ingot.control.volumes.worker_filler import WorkerFiller, unsuitable
 from ingot.control.writing import live
+from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache, key_of
 from ingot.kube.client import Client
 from ingot.kube.objects import is_deleting, set_controller_reference
@@ -38,8 +39,8 @@ class Uploads(WorkerFiller):
 
 def upload_job(target: Object, spec: Object, classes: Cache) -> worker.Job:
     """The job that fills the target, or its prime, with what is uploaded; `spec` is that of a VolumeUploadSource."""
-    size = str(worker.room(target, classes))
-    args = ["upload", "--target", worker.target_path(target), "--size", size, "--limit", size]
+    size = worker.room(target, classes)
+    args = ["upload", "--target", worker.target_path(target), "--size", str(size), "--limit", str(size)]
     args += ["--content-type", spec.get("contentType") or names.DISK, "--state", names.STATE_PATH]
     args += ["--address", "$(POD_IP)", "--port", str(names.UPLOAD_PORT), "--tls", names.TLS_PATH]
     args += ["--called", f'claim "{name_of(target)}"']
@@ -53,6 +54,7 @@ def upload_job(target: Object, spec: Object, classes: Cache) -> worker.Job:
         transfer=False,
         mounts={"tls": worker.Mount(secret, names.TLS_PATH)},
         priority=worker.priority_of(target),
+        aside=most_of_file(size),
     )
 
 

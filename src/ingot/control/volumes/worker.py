@@ -7,6 +7,7 @@ from math import floor
 from ingot.api.cdi import names
 from ingot.api.cdi.size import FILESYSTEM_OVERHEAD, requested
 from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.quantity import written
 from ingot.api.resources import PODS
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
@@ -28,6 +29,8 @@ _RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory
 # A worker that is killed at any byte is gone on with, so that none needs long to end.
 _GRACE_SECONDS = 5
 _MIB = 1 << 20
+# Journals, and what is known of uploads.
+_NOTES = 64 * _MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class Job:
     """What a worker does: `args` of `ingot worker`, and what it needs for that.
 
     `prefix` begins the pod's name, `component` is CDI's name for pods of its sort. A `transfer` is counted by the gate.
+    `aside` is the largest file that the worker may have to put aside on its node.
     """
 
     prefix: str
@@ -54,6 +58,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     priority: str = ""
+    aside: int = 0
 
 
 def target_path(claim: Object) -> str:
@@ -122,7 +127,7 @@ def bare(owner: Object, name: str, job: Job, outfit: Outfit = OF_ONE_MACHINE) ->
             "securityContext": outfit.security_context(),
             "containers": [_container(job, outfit.image)],
             "volumes": [
-                {"name": _STATE, "emptyDir": {}},
+                {"name": _STATE, "emptyDir": {"sizeLimit": written(job.aside + _NOTES)}},
                 *({"name": name, **mount.source} for name, mount in job.mounts.items()),
             ],
             **({"priorityClassName": job.priority} if job.priority else {}),

@@ -11,6 +11,11 @@ from ingot.images.qcow2.header import MOST_BYTES
 _BESIDE = 256 << 20
 
 
+def most_of_file(disk: int) -> int:
+    """No file may have more bytes that a disk of so many is in: tables are beside it, and unused room."""
+    return min(disk + disk // 8 + _BESIDE, MOST_BYTES)
+
+
 class Bounds:
     """What the options, the device, and reason allow for the target `name`."""
 
@@ -39,9 +44,8 @@ class Bounds:
 
     @property
     def most_of_file(self) -> int:
-        """No file may have more bytes that a disk is in: tables are beside it, and unused room."""
-        most = self.most
-        return min(most + most // 8 + _BESIDE, MOST_BYTES)
+        """No file may have more bytes that a disk is in."""
+        return most_of_file(self.most)
 
     def check(self, size: int) -> None:
         """Raises ImageFault for a disk of this size, or one that has come to it already, if that is too large."""

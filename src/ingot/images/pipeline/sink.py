@@ -183,8 +183,13 @@ def open_sink(format: str, subject: str, write: Write, bounds: Bounds, spool: Pa
         return RawSink(subject, write, bounds, state)
     if format == "qcow2":
         return Qcow2Sink(subject, write, bounds, spool, state)
+    check_disk(format, subject)
+    return ForeignSink(subject, write, bounds, spool, format)
+
+
+def check_disk(format: str, subject: str) -> None:
+    """Raises ImageFault for a format that no disk has."""
     if format == PAGE:
         raise page_fault(subject)
     if format in PACKED:
         raise ImageFault(subject, "BadFormat", f"its disk is {format} once more: unpack it before")
-    return ForeignSink(subject, write, bounds, spool, format)
