@@ -17,6 +17,7 @@ import pytest
 
 from guest.servers.certificates import Certificates
 from images.servers.faulty import Asked, FaultyServer, answer
+from images.servers.gate import Gate
 from images.servers.registry import PASSWORD, USER, DockerRegistry
 from images.servers.tokens import REFRESH, TokenServer
 from images.test_registry_client import push
@@ -250,6 +251,18 @@ def test_tls_with_a_given_authority(
         digest, layer = push(client, reference, data)
         assert client.resolve(reference).digest == digest
         assert client.read(reference, layer, len(data)) == data
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 5])
+def test_lost_connections_do_not_make_it_a_registry_without_tls(
+    tls_registry: DockerRegistry, settings: Settings, certificates: Certificates, lost: int
+) -> None:
+    """Those to a host that may do without: this one answers that it was sent a bad request."""
+    trusting = replace(settings, authorities=certificates.authority)
+    with Gate(tls_registry.port) as gate, Registry(trusting) as client:
+        gate.lose(lost)
+        pushed, _ = push(client, Reference.parse(f"{gate.host}/disks/lost{lost}:v1"), b"0123456789")
+        assert client.digest(Reference.parse(f"{gate.host}/disks/lost{lost}:v1")) == pushed
 
 
 def test_a_certificate_that_is_not_trusted_is_final(tls_registry: DockerRegistry, settings: Settings) -> None:

@@ -89,8 +89,10 @@ class FaultyServer:
 
     def _talk(self, client: socket.socket) -> None:
         with client, contextlib.suppress(OSError), client.makefile("rb") as lines:
-            # A client that tries TLS first is told at once that there is none.
+            # A client that tries TLS first is told at once that there is none, as web servers do.
             if client.recv(1, socket.MSG_PEEK) == _TLS:
+                client.recv(1 << 16)
+                answer(client, 400)
                 return
             while line := lines.readline():
                 method, path, _ = line.decode().split(" ", 2)

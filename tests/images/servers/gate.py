@@ -20,6 +20,7 @@ class Gate:
         self.address = address
         self.port: int = self._listener.getsockname()[1]
         self._shut = False
+        self._lost = 0
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._timer: threading.Timer | None = None
@@ -52,6 +53,11 @@ class Gate:
             self._timer = threading.Timer(for_seconds, self.open)
             self._timer.start()
 
+    def lose(self, connections: int) -> None:
+        """So many new ones are closed at once, and the later ones are passed on."""
+        with self._lock:
+            self._lost = connections
+
     def open(self) -> None:
         with self._lock:
             self._shut = False
@@ -61,7 +67,8 @@ class Gate:
             while True:
                 client, _ = self._listener.accept()
                 with self._lock:
-                    if self._shut:
+                    if self._shut or self._lost:
+                        self._lost = max(self._lost - 1, 0)
                         client.close()
                         continue
                     server = socket.create_connection(("127.0.0.1", self._target))

@@ -30,6 +30,7 @@ def _answering(answer: bytes) -> Iterator[int]:
     ("answer", "plain"),
     [
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", True),
+        (b"<!DOCTYPE HTML>", True),
         (b"\x16\x03\x03\x00\x04", False),
         (b"\x15\x03\x03", False),
         (b"", False),

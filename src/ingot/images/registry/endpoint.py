@@ -13,14 +13,16 @@ from ingot.images.registry.address import check_redirect, split
 from ingot.images.registry.auth import Auth, Scope
 from ingot.images.registry.greeting import answers_plainly
 from ingot.images.registry.response import Response
-from ingot.images.registry.retry import Backoff, persist
+from ingot.images.registry.retry import Busy, persist
 from ingot.images.registry.transport import Request, Transport
 
 log = logging.getLogger(__name__)
 
 _ADDRESSES = {"docker.io": "registry-1.docker.io"}
-# What a server without TLS makes of our first words.
+# What a server without TLS makes of our first words, and a line that breaks does, too.
 _NO_TLS = frozenset(("BadTls", "ConnectionLost", "TooSlow"))
+# How a server with TLS answers whoever speaks without.
+_BAD_REQUEST = 400
 # Faults of a server that trying again does not mend.
 _OF_SERVER = frozenset(("Unreachable", "BadCertificate"))
 # How long a mirror that does not answer is not asked again.
@@ -78,6 +80,9 @@ class Endpoint:
         """The answer to a GET, with the whole body of at most `limit` bytes; a refusal is left to be read. Both are
         tried again where a connection is lost. Raises ImageFault."""
 
+        # Has its tries of its own.
+        self.base(subject)
+
         def once() -> tuple[Response, bytes]:
             response = self.send("GET", path, scope, subject, headers, send=self.transport.once)
             return response, response.document(limit) if response.status == 200 else b""
@@ -99,15 +104,29 @@ class Endpoint:
         # The certificates of the machine, which take longest, are not needed to see that there is no TLS.
         if answers_plainly(origin.host, origin.port, self.transport.settings.connect):
             return f"http://{host}"
-        backoff = Backoff(self.transport.settings)
-        while True:
-            try:
-                self.transport.once(Request("GET", f"https://{host}/v2/", subject)).discard()
-                return f"https://{host}"
-            except ImageFault as fault:
-                if fault.reason == "Busy":
-                    return f"https://{host}"
-                # Without a port there are two, and nobody may listen at that of TLS.
-                if fault.reason in _NO_TLS or (fault.reason == "Unreachable" and ":" not in host):
-                    return f"http://{host}"
-                backoff.wait(fault)
+        return persist(self.transport.settings, lambda: self._answering(host, subject))
+
+    def _answering(self, host: str, subject: str) -> str:
+        """The address at which a registry answers at present. Raises ImageFault."""
+        try:
+            self.transport.once(Request("GET", f"https://{host}/v2/", subject)).discard()
+        except Busy:
+            return f"https://{host}"
+        except ImageFault as fault:
+            # Without a port there are two, and nobody may listen at that of TLS.
+            doubtful = fault.reason in _NO_TLS or (fault.reason == "Unreachable" and ":" not in host)
+            if not doubtful or not self._answers_without_tls(host, subject):
+                raise
+            return f"http://{host}"
+        return f"https://{host}"
+
+    def _answers_without_tls(self, host: str, subject: str) -> bool:
+        """A lost connection alone is no evidence: the address is kept for as long as the process lives. Raises Busy."""
+        try:
+            response = self.transport.once(Request("GET", f"http://{host}/v2/", subject))
+        except Busy:
+            raise
+        except ImageFault:
+            return False
+        response.discard()
+        return response.status != _BAD_REQUEST and response.url.startswith("http:")
