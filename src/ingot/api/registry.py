@@ -57,16 +57,19 @@ def admit(obj: Object, old: Object | None, operation: str) -> Object:
     """The object as it is to be stored: older shapes normalised, all defaults filled in.
 
     `operation` is CREATE or UPDATE. Objects that are not ours come back as they are; no argument is
-    changed. The answer is in the object's own version.
+    changed. The answer is in the object's own version. Raises a 400 ApiError for what nests without end.
     """
     info = find(*_group_kind(obj))
     if info is None:
         return obj
     version = split_api_version(obj["apiVersion"])[1]
-    stored: Object = copy_json(convert(obj, info.stored.name))
-    info.mutate(stored, _stored(info, old), operation)
-    defaults.fill(info.shape, stored)
-    return convert(stored, version)
+    try:
+        stored: Object = copy_json(convert(obj, info.stored.name))
+        info.mutate(stored, _stored(info, old), operation)
+        defaults.fill(info.shape, stored)
+        return convert(stored, version)
+    except RecursionError:
+        raise bad_request(f"{info.kind}: objects and lists in it are nested too deep to be looked at") from None
 
 
 def validate(obj: Object, old: Object | None) -> list[Cause]:

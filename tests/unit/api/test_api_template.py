@@ -1,7 +1,10 @@
+from functools import reduce
+
 import pytest
 from judge_cdi import make, refusal, stored
 
 from ingot.api import registry
+from ingot.api.status import ApiError
 from ingot.api.template import Template
 
 MACHINE = {
@@ -11,6 +14,10 @@ MACHINE = {
     "spec": {"running": "${{RUNNING}}", "anything": [1, {"a": None}]},
 }
 NAME = {"name": "NAME", "generate": "expression", "from": "fedora-[a-z0-9]{16}", "displayName": "Name"}
+
+
+def nested(levels):
+    return reduce(lambda inner, _: {"a": inner}, range(levels), "x")
 
 
 def template(**fields):
@@ -45,10 +52,20 @@ def test_names_are_those_of_openshift():
         ({"parameters": [{"name": "A", "generate": "magic"}]}, "parameters[0].generate"),
         ({"parameters": [{"name": "A", "generate": "expression"}]}, "parameters[0].generate: generate needs from"),
         ({"paramters": []}, "paramters: unknown field"),
+        (
+            {"objects": [MACHINE, {**MACHINE, "spec": nested(100)}]},
+            "objects[1]: Invalid value: objects and lists are nested more than 100 levels deep",
+        ),
     ],
 )
 def test_templates_that_are_refused(fields, why):
     assert why in refusal(template(**fields))
+
+
+def test_what_nests_without_end_is_refused_before_it_is_looked_at():
+    with pytest.raises(ApiError, match="nested too deep") as told:
+        registry.admit(template(objects=[{**MACHINE, "spec": nested(600)}]), None, "CREATE")
+    assert told.value.code == 400
 
 
 def test_objects_are_required():

@@ -3,6 +3,7 @@
 import re
 import secrets
 import string
+from functools import reduce
 from itertools import cycle
 
 import pytest
@@ -15,6 +16,10 @@ from ingot.api.template.process import MOST_FILLED, TemplateError, process
 
 def template(objects=(), parameters=(), **fields):
     return {"metadata": {"name": "fedora"}, "objects": list(objects), "parameters": list(parameters), **fields}
+
+
+def nested(levels):
+    return reduce(lambda inner, _: [inner], range(levels), "x")
 
 
 def filled(value, parameters, **values):
@@ -133,6 +138,32 @@ def test_a_long_value_is_not_multiplied_without_end():
     objects = [{"spec": ["${NAME}"] * 1000}]
     with pytest.raises(TemplateError, match=f"more than {MOST_FILLED} characters"):
         process(template(objects, [NAME]), {"NAME": "x" * 100_000})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ("x", "objects[1].metadata"),
+        (["x"], "objects[1].metadata"),
+        ("${{A}}", "objects[1].metadata"),
+        ({"labels": "x"}, "objects[1].metadata.labels"),
+        ({"labels": ["x"]}, "objects[1].metadata.labels"),
+        ({"labels": "${{A}}"}, "objects[1].metadata.labels"),
+    ],
+)
+@pytest.mark.parametrize("labels", [{}, {"app": "web"}])
+def test_what_no_label_can_go_to_is_refused_by_field(metadata, field, labels):
+    asked = template([{}, {"metadata": metadata}], [{"name": "A", "value": "5"}], labels=labels)
+    with pytest.raises(TemplateError, match=re.escape(f"{field}: keys with values are expected")) as told:
+        process(asked)
+    assert told.value.faults[0].field == field
+
+
+@pytest.mark.parametrize(("spec", "value"), [(nested(600), "1"), ("${{A}}", '{"a": ' * 200 + "1" + "}" * 200)])
+def test_what_is_nested_without_end_is_refused(spec, value):
+    with pytest.raises(TemplateError, match=re.escape("objects[0]: objects and lists are nested more than")):
+        process(template([{"spec": spec}], [{"name": "A"}]), {"A": value})
+    assert filled(nested(99), []) == nested(99)
 
 
 @pytest.mark.parametrize(

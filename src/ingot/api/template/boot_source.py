@@ -1,7 +1,9 @@
 """What the machine of a template starts from, in the form with a DataSource and in the one from before (G7, G8)."""
 
+import re
 from dataclasses import dataclass
 
+from ingot.api.machinery.scalar import SUBDOMAIN_PATTERN
 from ingot.api.object import Object, namespace_of
 from ingot.api.resource import Resource
 from ingot.api.resources import DATA_SOURCES, VOLUME_CLAIMS
@@ -42,17 +44,19 @@ def available(source: BootSource, found: Object | None) -> bool:
 
 
 def _placeholders(template: Object) -> dict[str, str]:
-    """Values for what somebody must give: where a machine starts from does not hang on them."""
+    """Values for what somebody must give, names by their form: where a machine starts from does not hang on them."""
     parameters = template.get("parameters") or ()
     needed = (each for each in parameters if each.get("required") and not (each.get("value") or each.get("generate")))
-    return {each["name"]: each["name"].lower() for each in needed}
+    return {each["name"]: each["name"].lower().replace("_", "-") for each in needed}
 
 
 def _volumes(obj: Object) -> list[Object]:
     """The templates of a machine's volumes. Anything may stand in a template."""
     spec = obj.get("spec")
     listed = spec.get("dataVolumeTemplates") if obj.get("kind") == "VirtualMachine" and isinstance(spec, dict) else None
-    return [each["spec"] for each in listed or () if isinstance(each, dict) and isinstance(each.get("spec"), dict)]
+    if not isinstance(listed, list):
+        return []
+    return [each["spec"] for each in listed if isinstance(each, dict) and isinstance(each.get("spec"), dict)]
 
 
 def _cloned(volume: Object, namespace: str) -> BootSource | None:
@@ -61,6 +65,14 @@ def _cloned(volume: Object, namespace: str) -> BootSource | None:
         (DATA_SOURCES, volume.get("sourceRef")),
         (VOLUME_CLAIMS, source.get("pvc") if isinstance(source, dict) else None),
     ):
-        if isinstance(reference, dict) and isinstance(reference.get("name"), str):
-            return BootSource(resource, str(reference.get("namespace") or namespace), reference["name"])
+        if isinstance(reference, dict):
+            place, name = _name(reference.get("namespace") or namespace), _name(reference.get("name"))
+            if place and name:
+                return BootSource(resource, place, name)
     return None
+
+
+def _name(value: object) -> str:
+    """The name, "" for what no object can have: a server asked for that says anything but that it is missing."""
+    fits = isinstance(value, str) and len(value) <= 253 and re.fullmatch(SUBDOMAIN_PATTERN, value)
+    return str(value) if fits else ""

@@ -9,6 +9,7 @@ import msgspec
 
 from ingot.api.object import Object, name_of
 from ingot.api.status import Cause
+from ingot.api.template.depth import TOO_DEEP, too_deep
 from ingot.api.template.expression import Choose, ExpressionError, generate
 
 # ${NAME} anywhere in a text; ${{NAME}} only as the whole of it.
@@ -34,12 +35,13 @@ def process(template: Object, given: Mapping[str, str] | None = None, choose: Ch
     A value is the given one, else the parameter's own, else made of its expression; `choose` says of which characters.
     References to what is no parameter stay as they are. A namespace that an object has without a reference is taken
     away, as OpenShift does: where objects go is said when they are made. Raises TemplateError, which names all
-    parameters that are unknown, have no value although they must, or whose expression cannot be read.
+    parameters that are unknown, have no value although they must, or whose expression cannot be read; or the object
+    that no manifest can become of.
     """
     parameters = _valued(template, given or {}, choose)
     values = _Values(template, parameters)
     labels = {values.text(key): values.text(value) for key, value in (template.get("labels") or {}).items()}
-    objects = [_labelled(values.filled(_placeless(obj)), labels) for obj in template.get("objects") or ()]
+    objects = [_object(template, at, values, labels) for at in range(len(template.get("objects") or ()))]
     made = {**template, "objects": objects}
     if parameters:
         made["parameters"] = parameters
@@ -131,8 +133,21 @@ def _placeless(obj: Object) -> Object:
     return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "namespace"}}
 
 
-def _labelled(obj: Object, labels: Mapping[str, str]) -> Object:
-    if not labels:
-        return obj
-    metadata = obj.get("metadata") or {}
-    return {**obj, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}}
+def _object(template: Object, at: int, values: "_Values", labels: Mapping[str, str]) -> Object:
+    """One object of the template, filled in. Raises TemplateError, before and after: a value may be anything, too."""
+    place, obj = f"objects[{at}]", template["objects"][at]
+    if too_deep(obj):
+        raise TemplateError(template, [Cause(place, f"{place}: {TOO_DEEP}")])
+    made = values.filled(_placeless(obj))
+    if too_deep(made):
+        raise TemplateError(template, [Cause(place, f"{place}: {TOO_DEEP} with the values in them")])
+    metadata = _mapping(template, f"{place}.metadata", made.get("metadata"))
+    own = _mapping(template, f"{place}.metadata.labels", metadata.get("labels"))
+    return {**made, "metadata": {**metadata, "labels": {**own, **labels}}} if labels else made
+
+
+def _mapping(template: Object, field: str, value: Any) -> Object:
+    """The value, {} for none. Raises TemplateError for what has no keys."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise TemplateError(template, [Cause(field, f"{field}: keys with values are expected, and there are none")])

@@ -7,6 +7,7 @@ import msgspec
 from ingot.api.machinery import UNSET, Column, Field, Kind, Opt, Raw, Rule, Shape, Version, kind
 from ingot.api.object import Object
 from ingot.api.status import Cause
+from ingot.api.template.depth import TOO_DEEP, too_deep
 
 
 class Parameter(Shape, kw_only=True):
@@ -38,6 +39,8 @@ def _validate(new: Object, _old: Object | None) -> list[Cause]:
             if not isinstance(inner.get(field), str) or not inner[field]:
                 message = f"Required value: the object's {field} is expected"
                 faults.append(Cause(f"objects[{index}].{field}", message, "FieldValueRequired"))
+        if too_deep(inner):
+            faults.append(Cause(f"objects[{index}]", f"Invalid value: {TOO_DEEP}"))
     return faults
 
 
