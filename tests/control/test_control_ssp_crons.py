@@ -11,6 +11,7 @@ import pytest
 from control.cron_world import HOURLY, CronWorld
 from control.golden_world import Golden, at_work
 from eventual import eventually
+from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, DATA_VOLUMES, SSPS
 from ingot.api.status import ApiError
@@ -20,6 +21,7 @@ from ingot.control.golden.datasources import DataSources
 from ingot.control.golden.polls import Polls
 from ingot.control.golden.ssp import SSPs
 from ingot.control.volumes.datavolumes import DataVolumes
+from ingot.control.volumes.marks import annotation
 
 # A cluster whose kinds have just been installed collects nothing of theirs for half a minute.
 COLLECTED = 60.0
@@ -104,6 +106,29 @@ async def test_a_cron_with_retention_none_that_is_made_anew_goes_on_with_what_wa
     after = await both.serves(digest, source)
     assert (uid_of(after), after["spec"]) == (uid_of(link), link["spec"])
     assert await both.imports() == {both.name_of(each, source) for each in (first, digest)}
+
+
+@pytest.mark.parametrize("source", ["fedora", "mine"], ids=["common", "custom"])
+async def test_a_rollback_outlives_the_cron_when_its_template_changes(both: Both, source: str) -> None:
+    world, first = both.world, both.push(f"{both.repository} 1")
+    await both.cluster.ssp("ssp-cr", both.order(source))
+    await both.served(source, first)
+    digest = both.push(f"{both.repository} 2")
+    await both.look(source)
+    await both.served(source, digest)
+    await both.annotate(source, **{names.PINNED: first, names.CHECKSUM_FILE: "http://127.0.0.1:9/sums"})
+    old = await both.serves(first, source)
+    before = await world.get(DATA_IMPORT_CRONS, source)
+    await both.cluster.order(both.order(source, importsToKeep=7))
+    await world.until(DATA_IMPORT_CRONS, source, lambda each: uid_of(each) != uid_of(before))
+    await both.reason("Pinned", source)
+    said = (await world.get(DATA_IMPORT_CRONS, source))["metadata"]["annotations"]
+    assert (said[names.PINNED], said[names.CHECKSUM_FILE]) == (first, "http://127.0.0.1:9/sums")
+    # Nothing of it is left for a cron that is made after the pin has gone.
+    link = await world.until(DATA_SOURCES, source, lambda each: not annotation(each, names.CRON_SAID))
+    assert (uid_of(link), link["spec"]) == (uid_of(old), old["spec"])
+    await both.annotate(source, **{names.PINNED: None})
+    await both.serves(digest, source)
 
 
 async def test_a_template_that_goes_takes_what_was_imported_with_retention_none(both: Both) -> None:

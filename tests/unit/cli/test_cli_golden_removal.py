@@ -23,7 +23,7 @@ from ingot.api.resources import (
 from ingot.cli.golden.found import Golden, assemble
 from ingot.cli.golden.holders import holders_of
 from ingot.cli.golden.kept import Kept
-from ingot.cli.golden.rm import _parts, _refuse_held
+from ingot.cli.golden.rm import _ended, _parts, _refuse_held
 from ingot.control.golden.holding import ALL, FAR
 
 PLACE = "golden-images"
@@ -125,6 +125,13 @@ def test_what_is_the_images_own_does_not_keep_it() -> None:
     going = user(reads, deletionTimestamp="2026-01-01T00:00:00Z")
     assert not holders_of(image, PODS, [filling, made, going])
     _refuse_held(image, {})
+
+
+def test_who_only_ends_the_following_is_told_of_the_pin_that_is_lost() -> None:
+    assert _ended(images()["fedora"]) == "fedora is followed no more, and stands for 40@11111111"
+    cron = follower()
+    cron["metadata"]["annotations"] = {names.PINNED: f"sha256:{'1' * 64}"}
+    assert "its pin is gone: `ingot golden add`" in _ended(images(cron=cron)["fedora"])
 
 
 def test_keeping_the_images_is_not_advised_where_they_would_go() -> None:

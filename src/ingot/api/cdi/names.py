@@ -87,6 +87,8 @@ CHECKSUM_FILE = "ingot.io/checksum-file"
 CHECK_NOW = "ingot.io/check-now"
 # The value of CHECK_NOW that was last answered.
 CHECKED = "ingot.io/checked"
+# Of a DataSource: all of that, of the cron that an SSP is making anew.
+CRON_SAID = "ingot.io/cron-said"
 
 # Kubernetes' own words for where a claim's volume comes from, and the provisioner of volumes of one machine.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

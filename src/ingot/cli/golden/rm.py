@@ -26,7 +26,7 @@ def rm(name: str, keep_images: bool, connection: Connection, timeout: float) -> 
 
     Machines and volumes that were cloned from it keep their disks. While something uses a version itself, such as a
     machine, stopped or not, or another golden image, nothing is removed. With --keep-images NAME can be booted as
-    before, and stays at the version that it stands for.
+    before, and stays at the version that it stands for until something follows its source again: a pin is gone.
     """
 
     async def work(session: "Session") -> int:
@@ -42,7 +42,7 @@ def rm(name: str, keep_images: bool, connection: Connection, timeout: float) -> 
         # First what would make the rest anew.
         await _delete(session, _followers(golden), deadline)
         if keep_images:
-            click.echo(f"{name} is followed no more, and stands for {golden.current.title if golden.current else '-'}")
+            click.echo(_ended(golden))
             return 0
         await _delete(session, _parts(golden), deadline)
         users = await find_users(session)
@@ -70,6 +70,14 @@ def _refuse(golden: "Golden", keep_images: bool) -> None:
             f'SSP "{ssp}" makes {golden.name} again whenever it is removed; take it out of the '
             "dataImportCronTemplates there, or of the HyperConverged that they are from"
         )
+
+
+def _ended(golden: "Golden") -> str:
+    """What an image stands for when nothing follows it any more."""
+    told = f"{golden.name} is followed no more, and stands for {golden.current.title if golden.current else '-'}"
+    if not golden.pinned:
+        return told
+    return f"{told}; its pin is gone: `ingot golden add` brings the newest version, and `ingot golden pin` holds it"
 
 
 async def _holders(session: "Session", golden: "Golden") -> "dict[Key, str]":

@@ -6,11 +6,11 @@ from typing import Final
 from ingot.api.cdi.names import IMPORT_CRON
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, VOLUME_CLAIMS
-from ingot.control.golden import belonging, common, linking
+from ingot.control.golden import belonging, common, keepsake, linking
 from ingot.control.golden.keeper import Keeper
 from ingot.control.golden.linking import Link, Seen
 from ingot.control.golden.ordered import Order, orders_of
-from ingot.control.golden.rivals import Rivals
+from ingot.control.golden.rivals import Rivals, managed_by
 from ingot.control.writing import change, delete, live
 from ingot.kube.cache import Key, key_of
 from ingot.kube.manager import Manager
@@ -43,7 +43,7 @@ class Freshness:
                 await self._keep_source(keeper, ssp, name, crons, ended)
         for order in wanted.values():
             await self._keep_cron(keeper, ssp, order)
-        await self._release(ssp)
+        await self._release(ssp, wanted)
 
     async def _link(self, name: str, orders: Sequence[Order], ssp: Object) -> Link:
         key = Key(common.NAMESPACE, name)
@@ -96,20 +96,42 @@ class Freshness:
             return
         if found is not None and order.is_outdated(found):
             return
+        said = await self._said_before(order, found)
 
         def heal(cron: Object) -> None:
+            cron["metadata"]["annotations"] = {**said, **(cron["metadata"].get("annotations") or {})}
             order.dress(cron)
             add_finalizer(cron, HELD)
             belonging.take(cron, ssp, made=True)
 
         await keeper.keep(DATA_IMPORT_CRONS, self.crons.cache, order.cron(), heal)
 
-    async def _release(self, ssp: Object) -> None:
-        """Crons that no DataSource of the SSP belongs to any more may go."""
+    async def _said_before(self, order: Order, found: Object | None) -> dict[str, str]:
+        """What is to be said of the cron because it was said of the one before; once it is there, that is dropped."""
+        if found is None:
+            # The server is asked, for a cache may be late: a pin that is missed is a rollback undone.
+            return keepsake.said_of(await live(self._client, DATA_SOURCES, order.source, order.key.namespace))
+        source = self.sources.cache.get(Key(order.key.namespace, order.source))
+        if source is not None and not is_deleting(found) and keepsake.is_handed_over(source, found):
+            await change(self._client, DATA_SOURCES, source, keepsake.drop)
+        return {}
+
+    async def _release(self, ssp: Object, wanted: Mapping[Key, Order]) -> None:
+        """Crons that no DataSource of the SSP belongs to any more may go; what is said of them waits for the next."""
+        followed = {Key(each.key.namespace, each.source) for each in wanted.values()}
         for cron in self._own(ssp):
             owned = self.sources.cache.by_index("owner", uid_of(cron))
-            if is_deleting(cron) and not any(belonging.is_of(each, ssp) for each in owned):
-                await self.let_go(cron)
+            if not is_deleting(cron) or any(belonging.is_of(each, ssp) for each in owned):
+                continue
+            if has_finalizer(cron, HELD) and managed_by(cron) in followed:
+                await self._leave(cron)
+            await self.let_go(cron)
+
+    async def _leave(self, cron: Object) -> None:
+        key = managed_by(cron)
+        source = await live(self._client, DATA_SOURCES, key.name, key.namespace)
+        if source is not None:
+            await change(self._client, DATA_SOURCES, source, lambda each: keepsake.leave(each, cron))
 
     async def let_go(self, cron: Object) -> None:
         """Hold it no longer."""
