@@ -1,5 +1,6 @@
 """Addresses, redirects, waits, settings and proxies of the registry client."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingot.images.fault import ImageFault
+from ingot.images.registry import settings as settings_module
 from ingot.images.registry.address import Origin, check_redirect, netloc, public, split
 from ingot.images.registry.proxy import proxy_for
 from ingot.images.registry.retry import Absent, Backoff, Busy
-from ingot.images.registry.settings import Settings
+from ingot.images.registry.settings import Settings, auth_files
 from ingot.images.registry.transport import Request, Transport
 
 
@@ -143,7 +145,7 @@ def test_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "named.json"))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     assert Settings.load() == Settings()
     for name in ("docker/config.json", "containers/auth.json", "named.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -156,6 +158,39 @@ def test_settings_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.ca, found.insecure) == (Path("/etc/lab.pem"), frozenset(("lab:5000",)))
     assert found.mirrors == {"docker.io": ["mirror.example/hub"]}
     assert [path.name for path in found.auth_files] == ["named.json", "auth.json", "config.json"]
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where podman keeps what a user without a session's directory tells it; the user has nothing else."""
+    for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DOCKER_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(settings_module, "_SHARED", tmp_path / "run")
+    place = tmp_path / "run" / str(os.getuid()) / "auth.json"
+    place.parent.mkdir(parents=True)
+    return place
+
+
+def test_credentials_of_podman_without_a_session(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert auth_files() == []
+    shared.write_text("{}")
+    assert auth_files() == [shared]
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(shared.parent))
+    assert auth_files() == []
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_credentials_that_another_user_has_laid_there_are_left_alone(shared: Path, link: bool) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("files of others need root")
+    if link:
+        shared.symlink_to(shared.with_name("other"))
+        shared.with_name("other").write_text("{}")
+    else:
+        shared.write_text("{}")
+    os.chown(shared, 65534, 65534, follow_symlinks=False)
+    assert auth_files() == []
 
 
 def test_the_example_of_the_docs_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

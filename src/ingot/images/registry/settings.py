@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ingot.images.registry.credentials import Credentials
 
 _MOST_BYTES = 1 << 20
+# Where podman keeps credentials of a user without a directory of that session, as of root by sudo.
+_SHARED = Path("/run/containers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,24 @@ def _read(path: Path) -> _File:
 def auth_files() -> list[Path]:
     """Where docker and podman keep credentials, in the order in which they are asked."""
     named = os.environ.get("REGISTRY_AUTH_FILE")
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
     docker = os.environ.get("DOCKER_CONFIG")
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     places = [
         Path(named) if named else None,
-        Path(runtime) / "containers" / "auth.json" if runtime else None,
+        _of_session(),
         home / "containers" / "auth.json",
         Path(docker) / "config.json" if docker else Path.home() / ".docker" / "config.json",
     ]
     return [place for place in places if place and place.is_file()]
+
+
+def _of_session() -> Path | None:
+    """Where `podman login` keeps credentials until the user logs out."""
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        return Path(runtime) / "containers" / "auth.json"
+    place = _SHARED / str(os.getuid()) / "auth.json"
+    try:
+        # The directories above it need not be ours.
+        return place if place.lstat().st_uid == os.getuid() else None
+    except OSError:
+        return None
