@@ -78,8 +78,12 @@ class DataVolumes:
 
     async def reconcile(self, key: Key) -> Result | None:
         volume = self._volumes.cache.get(key)
-        if volume is None or is_deleting(volume) or phase_of(volume) == status.FAILED:
+        if volume is None or is_deleting(volume):
             self._maker.detection.forget(key)
+            return None
+        if phase_of(volume) == status.FAILED:
+            # Here and not where that is told, for who told it may have died right after.
+            await self._maker.detection.clear(volume)
             return None
         try:
             seen = await self._look(volume)
@@ -126,10 +130,10 @@ class DataVolumes:
 
     async def _finish(self, volume: Object, seen: Seen) -> None:
         """Remove what is of no use any more."""
-        reached = phase_of(volume)
-        if seen.claim is not None or reached == status.FAILED:
-            await self._maker.detection.clear(volume)
-        if reached != status.SUCCEEDED or seen.claim is None:
+        if seen.claim is None:
+            return
+        await self._maker.detection.clear(volume)
+        if phase_of(volume) != status.SUCCEEDED:
             return
         await self._maker.clear(volume)
         if annotation(volume, names.DELETE_WHEN_DONE) == "true":
