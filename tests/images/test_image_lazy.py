@@ -19,6 +19,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.lazy import trace
 from ingot.images.lazy.budget import CREDIT
 from ingot.images.lazy.open import LazyDisk, LazyOptions, open_lazy
+from ingot.images.lazy.pace import Pace
 from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Source
@@ -182,10 +183,13 @@ def test_hydrated_it_needs_no_registry(
 
 
 def test_hydration_keeps_to_its_rate(registry: Registry, pushed: Reference, tmp_path: Path) -> None:
-    with opened(registry, pushed, tmp_path, LazyOptions(hydrate=True, rate=1 << 20)) as lazy:
-        wait_until(lambda: lazy.chunks.figures.hydrated > 0)
-        assert not lazy.hydrated
-        assert lazy.chunks.figures.hydrated < 1 << 20
+    rate = 4 << 20
+    begun = time.monotonic()
+    with opened(registry, pushed, tmp_path, LazyOptions(hydrate=True, pace=Pace(rate))) as lazy:
+        wait_until(lambda: lazy.chunks.figures.hydrated >= 2 << 20)
+        moved, took = lazy.chunks.figures.hydrated, time.monotonic() - begun
+    # One request's chunks before it waits for the first time.
+    assert moved - 8 * CHUNK_SIZE <= rate * took
 
 
 def test_readers_wait_for_a_registry_that_comes_back(

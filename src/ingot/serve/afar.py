@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from ingot.images.fault import ImageFault
+from ingot.images.lazy.pace import Pace
 from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport
 from ingot.serve.kept import Allowance, KeptContent
@@ -24,7 +25,7 @@ Progress = Callable[[int, int], None]
 class AfarOptions:
     """`cache`: where what was fetched is kept, `limit` bytes of registries and as many of URLs at most. `auth_file`,
     `ca` and `insecure` are said over what the files of registries say. `hydrate`: whether images are fetched whole in
-    the background, at `rate` bytes a second, 0 for as fast as it goes."""
+    the background, at `rate` bytes a second for all of them together, 0 for as fast as it goes."""
 
     cache: str
     limit: int
@@ -49,6 +50,7 @@ class Afar:
         """`processes`: with how many the limit is shared where each keeps its own."""
         self._options = options
         self._allowance = Allowance(options.limit // processes)
+        self._pace = Pace(options.rate)
         self._lock = threading.Lock()
         self._made: tuple[Registry, Cache] | None = None
 
@@ -59,7 +61,7 @@ class Afar:
         from ingot.images.registry.platform import parse_platform
 
         registry, cache = self._client()
-        options = LazyOptions(hydrate=self._options.hydrate, rate=self._options.rate, decode=not entry.plain)
+        options = LazyOptions(hydrate=self._options.hydrate, pace=self._pace, decode=not entry.plain)
         wanted = parse_platform(entry.platform) if entry.platform else None
         disk = open_lazy(registry, Reference.parse(reference), cache, options, platform=wanted, progress=progress)
         return ContentExport(disk, slow=True, fetched=lambda: disk.chunks.figures.moved, near=disk.near)

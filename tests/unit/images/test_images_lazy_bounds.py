@@ -19,6 +19,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.hydrate import Hydrator
 from ingot.images.lazy.local_disks import LocalDisks
+from ingot.images.lazy.pace import Pace
 from ingot.images.lazy.table import ChunkTable
 from ingot.images.seeds import Seeds, register
 from ingot.images.zstd_chunked.remote import MOST_INFLATED, RemoteChunks, runs
@@ -153,8 +154,8 @@ def test_a_trace_of_more_than_the_cache_holds_ends(tmp_path: Path) -> None:
     assert remote.fetched == set(range(512))
 
 
-def hydrate(opened: LazyChunks, cache: Cache) -> Hydrator:
-    hydrator = Hydrator(opened, cache)
+def hydrate(opened: LazyChunks, cache: Cache, pace: Pace | None = None) -> Hydrator:
+    hydrator = Hydrator(opened, cache, pace or Pace())
     hydrator._thread.join(20)
     assert not hydrator._thread.is_alive()
     return hydrator
@@ -199,6 +200,54 @@ def test_a_bad_chunk_is_left_out_of_the_hydration(tmp_path: Path, caplog: pytest
     assert [number for number in range(40) if opened.lacks(number)] == [13]
     assert "chunk 13 is not what it should be; it is left out" in caplog.text
     opened.close()
+
+
+class Told(Pace):
+    """A pace by a clock that goes as far as it is told to wait; what was moved by when."""
+
+    def __init__(self, rate: int) -> None:
+        self.now = 1000.0
+        self.moves: list[tuple[float, int]] = []
+        super().__init__(rate, lambda: self.now)
+
+    def spend(self, moved: int, began: float) -> float:
+        self.moves.append((self.now, moved))
+        self.now += super().spend(moved, began)
+        return 0.0
+
+    def most(self, seconds: float) -> int:
+        """The most that was moved in so many seconds."""
+        ends = [moment for moment, _ in self.moves]
+        return max(sum(moved for moment, moved in self.moves if end - seconds < moment <= end) for end in ends)
+
+
+def test_hydration_keeps_to_its_rate_also_after_a_pause(tmp_path: Path) -> None:
+    weight = 100
+    pace = Told(rate=100 * weight)
+
+    class Pausing(Remote):
+        def fetch(self, wanted: Sequence[Chunk]) -> Iterator[bytes]:
+            # The time of a request counts; that of an outage is not made up for.
+            pace.now += 25.0 if wanted[0].start == 400 * weight else 0.02
+            yield from super().fetch(wanted)
+
+    cache, begun = Cache(tmp_path), pace.now
+    opened = LazyChunks(Pausing(), ChunkTable(chunks(800)), cache)
+    assert hydrate(opened, cache, pace).done.is_set()
+    assert sum(moved for _, moved in pace.moves) == 800 * weight
+    assert pace.most(1.0) <= (100 + 2 * 8) * weight
+    assert 25.0 + 7.8 < pace.now - begun < 25.0 + 8.1
+    opened.close()
+
+
+def test_those_who_hydrate_at_once_share_the_rate() -> None:
+    now = 50.0
+    pace = Pace(100, lambda: now)
+    assert pace.spend(50, now) == 0.5
+    assert pace.spend(50, now) == 1.0
+    now = 52.0
+    assert pace.spend(50, 51.0) == 0.0
+    assert pace.spend(50, 52.0) == 0.5
 
 
 @pytest.fixture

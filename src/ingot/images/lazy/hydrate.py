@@ -2,12 +2,12 @@
 
 import logging
 import threading
-import time
 from collections.abc import Iterator
 
 from ingot.images.cache import Cache
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.chunks import LazyChunks
+from ingot.images.lazy.pace import Pace
 from ingot.images.lazy.room import Room
 from ingot.images.zstd_chunked.remote import MOST_INFLATED
 
@@ -23,16 +23,15 @@ log = logging.getLogger(__name__)
 
 
 class Hydrator:
-    """Fetches what is not in the cache, in the order of the blob, while nobody waits; at most `rate` bytes a second, 0
-    for no limit. It ends by itself; `done` is set when all is there that the cache takes. A chunk that the cache has no
-    room for beside the rest of the image is not fetched."""
+    """Fetches what is not in the cache, in the order of the blob, while nobody waits, at a pace that others may share.
+    It ends by itself; `done` is set when all is there that the cache takes. A chunk that the cache has no room for
+    beside the rest of the image is not fetched."""
 
-    def __init__(self, chunks: LazyChunks, cache: Cache, rate: int = 0) -> None:
+    def __init__(self, chunks: LazyChunks, cache: Cache, pace: Pace) -> None:
         self.done = threading.Event()
         self._chunks = chunks
         self._cache = cache
-        self._rate = rate
-        self._moved = 0
+        self._pace = pace
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hydrate", daemon=True)
         self._thread.start()
@@ -43,12 +42,8 @@ class Hydrator:
         self._thread.join()
 
     def _run(self) -> None:
-        begun = time.monotonic()
         for numbers in self._batches():
             if not self._bring(numbers):
-                return
-            due = begun + self._moved / self._rate if self._rate else 0.0
-            if self._closed.wait(max(due - time.monotonic(), 0.0)):
                 return
         if not self._closed.is_set():
             self.done.set()
@@ -83,6 +78,7 @@ class Hydrator:
             while self._chunks.busy:
                 if self._closed.wait(_LOOK_SECONDS):
                     return False
+            began = self._pace.clock()
             try:
                 moved, kept = self._chunks.hydrate(numbers)
             except ImageFault as fault:
@@ -93,10 +89,9 @@ class Hydrator:
                 log.info("hydration: %s; it is tried again", fault)
                 pause = min(2 * pause, _MOST_SECONDS)
                 continue
-            self._moved += moved
             if not kept:
                 log.warning("hydration: the cache takes no more; the rest of the image is fetched when it is read")
-            return kept
+            return kept and not self._closed.wait(self._pace.spend(moved, began))
 
     def _without_bad(self, numbers: list[int], fault: ImageFault) -> bool:
         if len(numbers) > 1:

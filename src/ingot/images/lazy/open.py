@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ingot.images.cache import Cache
 from ingot.images.container_disk import ContainerDisk, open_container_disk
@@ -19,6 +19,7 @@ from ingot.images.lazy.flights import PATIENCE_SECONDS
 from ingot.images.lazy.hydrate import Hydrator
 from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.near import NearChunks
+from ingot.images.lazy.pace import Pace
 from ingot.images.lazy.table import ChunkTable
 from ingot.images.pipeline.delta import open_seeds
 from ingot.images.reference import Reference
@@ -35,12 +36,12 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class LazyOptions:
     """`follow`: whether a trace that is attached to the image is fetched ahead of its readers. `hydrate`: whether the
-    rest comes in the background, at `rate` bytes a second, 0 for as fast as it goes. `decode`: whether the disk in a
+    rest comes in the background, at `pace`. `decode`: whether the disk in a
     qcow2 is shown, or its bytes. `patience`: how many seconds readers wait for a registry that is away."""
 
     follow: bool = True
     hydrate: bool = False
-    rate: int = 0
+    pace: Pace = field(default_factory=Pace)
     decode: bool = True
     patience: float = PATIENCE_SECONDS
 
@@ -89,7 +90,7 @@ class LazyDisk:
         else:
             self.chunks.follow(traced)
         if options.hydrate:
-            self._hydrator = Hydrator(self.chunks, self._cache, options.rate)
+            self._hydrator = Hydrator(self.chunks, self._cache, options.pace)
 
     def _trace(self, registry: Registry) -> list[int] | None:
         """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
