@@ -17,6 +17,7 @@ NOW = 1_800_000_000.0
 HOUR = 3600.0
 TEMPLATE = {"spec": {"source": {"registry": {"url": "docker://a/b"}}}}
 DIGEST = f"sha256:{'a' * 64}"
+pytestmark = pytest.mark.usefixtures("in_berlin")
 
 
 def cron(schedule: str = "0 * * * *", **annotations: str) -> Object:

@@ -10,6 +10,7 @@ from ingot.control.golden.timetable import following, next_look, next_try
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=UTC).timestamp()
 HOUR = 3600.0
+pytestmark = pytest.mark.usefixtures("in_berlin")
 
 
 def at(schedule: str, after: str) -> str:
