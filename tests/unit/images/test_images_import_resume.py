@@ -146,7 +146,7 @@ def test_nothing_stays_of_a_bad_first_attempt(
     tmp_path: Path, images: dict[str, Path], monkeypatch: pytest.MonkeyPatch, name: str, form: str
 ) -> None:
     """A server that lies, and is gone before the digest tells; where the lie was the truth is zeros."""
-    monkeypatch.setattr("ingot.images.pipeline.local._identity", lambda path: "the same")
+    monkeypatch.setattr("ingot.images.still_file.version", lambda found: "the same")
     monkeypatch.setattr("ingot.images.qcow2.stream._WINDOW", 1 << 18)
     honest, evil = _with_zeros(images, name)
     expected = tmp_path / "expected"
