@@ -75,6 +75,18 @@ async def test_a_link_to_a_link_follows_it_wherever_it_moves(crons: CronWorld) -
     assert "dataSource" in found["spec"]["source"]
 
 
+async def test_a_link_to_a_link_of_another_namespace_is_not_followed(crons: CronWorld) -> None:
+    world = crons.world
+    await world.create(VOLUME_CLAIMS, {"metadata": {"name": "disk"}, "spec": CLAIM})
+    await world.bind("disk")
+    await link(crons, "followed", pvc="disk")
+    await link(crons, "follower", dataSource="followed")
+    assert (await tells(crons, "follower", "Ready"))["status"]["source"]
+    there = {"spec": {"source": {"dataSource": {"namespace": "default"}}}}
+    await world.change(DATA_SOURCES, "follower", there)
+    assert "source" not in (await tells(crons, "follower", "CrossNamespaceReference"))["status"]
+
+
 async def test_links_that_lead_too_far_or_back_are_told_and_the_shortest_is_refused(crons: CronWorld) -> None:
     await link(crons, "a", dataSource="b")
     await link(crons, "b", dataSource="c")

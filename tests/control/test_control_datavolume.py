@@ -166,8 +166,11 @@ async def test_a_reference_is_followed_once_it_leads_somewhere(lab: World) -> No
     await lab.until(DATA_VOLUMES, "disk", lambda each: ready(each).get("reason") == "CloneWithoutSource")
     await lab.change(DATA_SOURCES, "fedora", {"spec": {"source": {"pvc": None}}})
     await lab.until(DATA_VOLUMES, "disk", lambda each: ready(each).get("reason") == "DataSourceNotReady")
+    astray = {"dataSource": {"namespace": "default", "name": "fedora"}}
+    await lab.change(DATA_SOURCES, "fedora", {"spec": {"source": astray}})
+    await lab.until(DATA_VOLUMES, "disk", lambda each: "of another namespace" in ready(each).get("message", ""))
     await golden(lab)
-    await lab.change(DATA_SOURCES, "fedora", {"spec": {"source": link}})
+    await lab.change(DATA_SOURCES, "fedora", {"spec": {"source": {**link, "dataSource": None}}})
     await in_phase(lab, "CloneScheduled")
 
 

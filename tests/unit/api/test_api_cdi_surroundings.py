@@ -74,8 +74,8 @@ def refused(spec: Object, **there: Object) -> tuple[str, str, str]:
         (
             LINK,
             {
-                "link": link(dataSource={"namespace": "golden", "name": "next"}),
-                "link2": link("golden", "next", snapshot=GOLDEN),
+                "link": link(dataSource={"namespace": "here", "name": "next"}),
+                "link2": link("here", "next", snapshot=GOLDEN),
             },
         ),
         ({"source": {"blank": {}}, "storage": asks("1Gi")}, {}),
@@ -91,10 +91,13 @@ def test_a_link_must_lead_somewhere() -> None:
     field, reason, message = refused(LINK, link=link())
     assert (field, reason) == ("spec.sourceRef", "FieldValueInvalid")
     assert 'DataSource "here/link" points to nothing yet' in message
-    ahead = link(dataSource={"namespace": "golden", "name": "next"})
-    assert 'DataSource "golden/next" is not there' in refused(LINK, link=ahead)[2]
-    third = link("golden", "next", dataSource={"namespace": "golden", "name": "last"})
-    assert 'DataSource "golden/last" is one too many' in refused(LINK, link=ahead, link2=third)[2]
+    ahead = link(dataSource={"namespace": "here", "name": "next"})
+    assert 'DataSource "here/next" is not there' in refused(LINK, link=ahead)[2]
+    third = link("here", "next", dataSource={"namespace": "here", "name": "last"})
+    assert 'DataSource "here/last" is one too many' in refused(LINK, link=ahead, link2=third)[2]
+    astray = link(dataSource={"namespace": "golden", "name": "next"})
+    there = link("golden", "next", pvc=GOLDEN)
+    assert 'follows DataSource "golden/next" of another namespace' in refused(LINK, link=astray, link2=there)[2]
 
 
 @pytest.mark.parametrize(("spec", "field"), [(CLONE, "spec.source.pvc"), (LINK, "spec.sourceRef")])

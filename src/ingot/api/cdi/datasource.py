@@ -12,7 +12,7 @@ from ingot.api.status import Cause
 class DataSourceReference(Shape):
     """Another DataSource that is followed. It must not itself follow a third one."""
 
-    namespace: Annotated[str, Field("The DataSource's namespace.", min_length=1)]
+    namespace: Annotated[str, Field("The DataSource's namespace, the same as of the one that follows.", min_length=1)]
     name: Annotated[str, Field("The DataSource's name.", min_length=1)]
 
 

@@ -57,6 +57,9 @@ def _followed(reference: Object, namespace: str) -> Lookup[Object | Cause]:
             return Cause("spec.sourceRef", f"Invalid value: {shown} {why}")
         if "dataSource" not in source:
             return source
-        there, name = source["dataSource"]["namespace"], source["dataSource"]["name"]
+        ahead, name = source["dataSource"]["namespace"], source["dataSource"]["name"]
+        if ahead != there:
+            why = f'{shown} follows DataSource "{ahead}/{name}" of another namespace: one of its own is expected'
+            return Cause("spec.sourceRef", f"Invalid value: {why}")
     why = f'DataSource "{there}/{name}" is one too many: at most {_MOST_LINKS} are followed'
     return Cause("spec.sourceRef", f"Invalid value: {why}")

@@ -84,7 +84,7 @@ class DataSources:
             self._events.record(link, found.reason, found.message, "Normal" if found.reason == READY else "Warning")
 
     def _followed(self, link: Object) -> _Found:
-        """The end of the chain: a link, and at most one more."""
+        """The end of the chain: a link, and at most one more, of the same namespace."""
         seen = {key_of(link)}
         for _ in range(LINKS):
             source = link["spec"]["source"]
@@ -95,6 +95,9 @@ class DataSources:
                 return _Found(
                     "SelfReference", f'spec.source: DataSource "{key}" leads back to itself: name another one'
                 )
+            if key.namespace != namespace_of(link):
+                message = f'spec.source: DataSource "{key}" is in another namespace than DataSource "{key_of(link)}": '
+                return _Found("CrossNamespaceReference", f"{message}name one of the same, or the pvc or snapshot itself")
             seen.add(key)
             found = self._links.cache.get(key)
             if found is None:

@@ -80,7 +80,10 @@ def _followed(reference: Object, namespace: str, data_sources: Cache) -> Object:
             raise _astray(key, "points to nothing: spec.source is empty", "it points to a pvc or snapshot")
         if "dataSource" not in source:
             return dict(source)
-        key = Key(source["dataSource"]["namespace"], source["dataSource"]["name"])
+        ahead = Key(source["dataSource"]["namespace"], source["dataSource"]["name"])
+        if ahead.namespace != key.namespace:
+            raise _astray(key, f'follows DataSource "{ahead}" of another namespace', "it follows one of its own")
+        key = ahead
     raise _astray(key, f"is one DataSource too many: at most {LINKS} are followed", "the links are shorter")
 
 
