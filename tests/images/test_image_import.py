@@ -141,6 +141,28 @@ def test_a_server_that_forgets_the_version_makes_nothing(tmp_path: Path, disk: P
     _only(tmp_path)
 
 
+@pytest.mark.parametrize(("chunk", "slow"), [(128 << 10, False), (512 << 10, True)])
+def test_large_chunks_are_fetched_once(
+    registry: Registry,
+    repository: Callable[[], Reference],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
+    slow: bool,
+) -> None:
+    """They begin and end within the units that are copied, of which several threads take one each on a slow line."""
+    size = 8 << 20
+    (tmp_path / "noise").write_bytes(os.urandom(size))
+    monkeypatch.setattr("ingot.images.zstd_chunked.writer._MOST_CHUNKS", 2 * size // chunk)
+    reference = repository()
+    pushed = push(registry, tmp_path / "noise", reference)
+    if slow:
+        monkeypatch.setattr("ingot.images.pipeline.copier._TURN_SECONDS", 0)
+    imported = _import(str(reference), tmp_path / "disk")
+    assert (tmp_path / "disk").read_bytes() == (tmp_path / "noise").read_bytes()
+    assert size <= imported.fetched <= 1.02 * pushed.layer.size
+
+
 def test_secrets_of_an_address_are_not_told(tmp_path: Path, disk: Path) -> None:
     with FaultyServer(RangeHandler(b"QFI\xfb" + bytes(1 << 20))) as server:
         with pytest.raises(ImageFault) as caught:

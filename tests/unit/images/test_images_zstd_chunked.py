@@ -110,6 +110,41 @@ def test_small_reads_of_a_chunk_fetch_it_once(layer: Layer) -> None:
         assert read(small, 0, 2 * CHUNK_SIZE) == DATA[: 2 * CHUNK_SIZE]
 
 
+def test_pieces_that_end_within_chunks_fetch_each_once(layer: Layer) -> None:
+    """Whoever reads on at a place need not be who read up to it."""
+    file = layer.open()
+    with FileBlob(layer.path) as blob:
+        counted = Counting(blob)
+        shared = ChunkedFile("x", file.pieces, counted)
+        step = CHUNK_SIZE * 3 // 8
+        found = [bytearray(len(DATA[start : start + step])) for start in range(0, len(DATA), step)]
+        for first in (0, 2, 1, 3):
+            for index in range(first, len(found), 4):
+                shared.readinto(index * step, memoryview(found[index]))
+        assert b"".join(found) == DATA
+        assert counted.fetched == len(list(file.pieces.chunks()))
+
+
+def test_a_chunk_that_could_not_be_fetched_is_tried_again(layer: Layer) -> None:
+    file = layer.open()
+    with FileBlob(layer.path) as blob:
+        broken = Breaking(blob)
+        tried = ChunkedFile("x", file.pieces, broken)
+        with pytest.raises(ImageFault, match="the line broke"):
+            read(tried, 10, 5)
+        assert read(tried, 10, 5) == DATA[10:15]
+
+
+class Breaking(RemoteChunks):
+    broken = False
+
+    def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        if not self.broken:
+            self.broken = True
+            raise ImageFault("x", "ConnectionLost", "the line broke")
+        super().fill(chunks, places)
+
+
 class Counting(RemoteChunks):
     fetched = 0
 

@@ -1,11 +1,13 @@
 """A file in a zstd:chunked layer, read at any place through its chunks."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from ingot.images.chunk import Chunk, Chunks
 from ingot.images.content import Extent
 from ingot.images.fault import ImageFault
+from ingot.images.zstd_chunked.parts import Part, Parts
 from ingot.images.zstd_chunked.pieces import Pieces
 
 
@@ -24,8 +26,8 @@ class ChunkedFile:
         self._subject = subject
         self.pieces = pieces
         self.chunks = chunks
-        # The chunk that was read last in part, and where it begins: headers and tables are read in small pieces.
-        self._kept = (-1, memoryview(b""))
+        # Headers and tables are read in small pieces; and those who copy the file end where no chunk does.
+        self._parts = Parts()
 
     @property
     def size(self) -> int:
@@ -53,23 +55,31 @@ class ChunkedFile:
         """Chunks that are wanted as a whole go straight to the buffer."""
         missing: list[Chunk] = []
         places: list[memoryview] = []
-        parts: list[tuple[int, memoryview]] = []
-        kept, content = self._kept
-        for offset, chunk in wanted:
-            at = offset - start
-            if offset == kept:
-                parts.append((offset, content))
-                continue
-            missing.append(chunk)
-            if at >= 0 and at + chunk.size <= len(buffer):
-                places.append(buffer[at : at + chunk.size])
-            else:
-                places.append(memoryview(bytearray(chunk.size)))
-                parts.append((offset, places[-1]))
-        chunks.fill(missing, places)
-        for offset, content in parts:
-            _place(buffer, offset - start, content)
-            self._kept = offset, content
+        parts: list[Part] = []
+        own: list[Part] = []
+        try:
+            for offset, chunk in wanted:
+                at = offset - start
+                if at >= 0 and at + chunk.size <= len(buffer):
+                    place = buffer[at : at + chunk.size]
+                else:
+                    part, is_own = self._parts.claim(offset, chunk.size)
+                    parts.append(part)
+                    if not is_own:
+                        continue
+                    own.append(part)
+                    place = part.place
+                missing.append(chunk)
+                places.append(place)
+            chunks.fill(missing, places)
+        except BaseException as error:
+            for part in own:
+                self._parts.fail(part, error)
+            raise
+        for part in own:
+            part.fetched.set_result(None)
+        for part in parts:
+            self._parts.take(part, partial(_place, buffer, part.offset - start))
 
     def _between(self, start: int, end: int) -> Iterator[tuple[int, int, Chunk | None]]:
         """The pieces that a range touches: where each begins in the file, its length, its chunk."""
@@ -95,8 +105,10 @@ class ChunkedFile:
         """Nothing is held."""
 
 
-def _place(buffer: memoryview, at: int, content: bytes | memoryview) -> None:
-    """Puts content that begins at `at` of the buffer, perhaps before it, there as far as it reaches."""
+def _place(buffer: memoryview, at: int, content: bytes | memoryview) -> int:
+    """Puts content that begins at `at` of the buffer, perhaps before it, there as far as it reaches; how much that
+    is."""
     content = content[max(-at, 0) : len(buffer) - at]
     at = max(at, 0)
     buffer[at : at + len(content)] = content
+    return len(content)
