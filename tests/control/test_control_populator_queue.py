@@ -4,12 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from control.population import KILLED, Population, last_words, population, populators, worker_name
+from control.population import KILLED, Population, annotations, last_words, population, populators, worker_name
 from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import PODS, VOLUME_CLAIMS
+from ingot.control.reach import Line
 from ingot.control.volumes.gate import TRANSFERS
+from ingot.control.volumes.progress import POLL_SECONDS
 from ingot.kube.client import Client
 
 
@@ -69,6 +71,35 @@ async def test_workers_whose_secret_is_missing_keep_nobody_waiting(world: Popula
     await world.runs(stuck[0])
     await world.tells(stuck[0], names.RUNNING, "true")
     assert [uid_of(await world.worker(claim)) for claim in stuck] == [uid_of(pod) for pod in pods], "they wait"
+
+
+async def test_slow_transfers_let_those_that_wait_go_on(world: Population, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four servers of a kilobyte per second kept all others waiting until the last byte."""
+
+    async def told(_: Line) -> bytes:
+        return b'{"done": 1, "total": 90000000000, "rate": 1}'
+
+    monkeypatch.setattr("ingot.control.volumes.progress._fetch", told)
+    slow = [await world.claim(f"slow-{number}") for number in range(TRANSFERS)]
+    for claim in slow:
+        await world.runs(claim)
+        await world.pod_status(await world.worker(claim), phase="Running", ready=True, podIP="10.1.2.3")
+    for claim in slow:
+        await world.pass_time(POLL_SECONDS)
+        await world.until(VOLUME_CLAIMS, name_of(claim), lambda each: names.PROGRESS in annotations(each))
+    quick = await world.claim("quick")
+    await world.tells(quick, names.RUNNING_REASON, "Queued")
+
+    async def sent_back() -> list[Object]:
+        await world.pass_time(10)
+        found = [await world.get(VOLUME_CLAIMS, name_of(claim)) for claim in slow]
+        return [each for each in found if annotations(each).get(names.QUEUED, "").startswith("it has had one of the 4")]
+
+    (one,) = await eventually(sent_back)
+    await world.gone_with_pod(PODS, worker_name(one))
+    await world.runs(quick)
+    await world.tells(quick, names.RUNNING, "true")
+    assert not await world.is_gone(VOLUME_CLAIMS, names.prime_name(one)), "what it has so far is kept"
 
 
 async def test_one_that_may_have_failed_for_good_has_its_few_tries(world: Population) -> None:

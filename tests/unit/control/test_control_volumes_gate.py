@@ -7,8 +7,9 @@ import pytest
 
 from ingot.api.cdi.names import DEVICE_PATH, PRIME_FOR, QUEUED
 from ingot.api.object import Object
-from ingot.control.volumes.gate import PATIENCE_SECONDS, PAUSE_SECONDS, Gate, looking
-from ingot.control.volumes.place import START_SECONDS
+from ingot.control.volumes.gate import MOST_PAUSE_SECONDS, PATIENCE_SECONDS, PAUSE_SECONDS, Gate
+from ingot.control.volumes.place import START_SECONDS, looking
+from ingot.control.volumes.turns import TURN_SECONDS
 from ingot.kube.cache import Cache, Key
 from ingot.kube.clock import ManualClock
 from unit.control.population import BORN, NOW, RUNNING, fill, pod, prime_of, target
@@ -258,6 +259,85 @@ async def test_who_is_sent_back_again_and_again_waits_for_longer_and_longer() ->
     yard.gate.send_back(key)
     await yard.clock.advance(PAUSE_SECONDS)
     assert yard.gate.admit(target("broken")) == 0
+
+
+async def moved(yard: Yard, seconds: float, **done: int) -> None:
+    """Workers tell how far they are, and time passes until they tell it again."""
+    for name in done:
+        yard.gate.note_progress(Key("ns", name), pod(name), 0)
+    await yard.clock.advance(seconds)
+    for name, bytes_ in done.items():
+        yard.gate.note_progress(Key("ns", name), pod(name), bytes_)
+
+
+def over(yard: Yard, *names: str) -> list[str]:
+    return [name for name in names if yard.gate.has_had_its_turn(Key("ns", name))]
+
+
+async def test_who_is_slow_gives_its_place_to_one_that_waits() -> None:
+    """Four slow servers kept all of a cluster waiting for days."""
+    yard = Yard(limit=2)
+    woken: list[Key] = []
+    yard.gate.listen(woken.append)
+    yard.works(pod("slow", **runs(1)))
+    yard.works(pod("fast", **runs(1)))
+    await moved(yard, TURN_SECONDS, slow=1100 * 60, fast=1 << 30)
+    assert over(yard, "slow", "fast") == [], "nobody waits"
+    assert yard.gate.admit(target("b")) == 1
+    assert woken == [Key("ns", "slow")]
+    assert over(yard, "slow", "fast") == ["slow"]
+    yard.gate.send_back(Key("ns", "slow"))
+    assert over(yard, "slow", "fast") == [], "its place is going to be free"
+    yard.pods.drop(Key("ns", "importer-prime-uid-slow"))
+    assert yard.gate.admit(target("b")) == 0
+
+
+async def test_no_more_give_their_places_than_wait_and_the_slowest_first() -> None:
+    yard = Yard(limit=3)
+    for name in "abc":
+        yard.works(pod(name, **runs(1)))
+    await moved(yard, TURN_SECONDS, a=3000, b=1000, c=2000)
+    assert yard.gate.admit(target("d")) == 1
+    assert over(yard, *"abc") == ["b"]
+
+
+async def test_a_turn_is_twice_as_long_each_time() -> None:
+    """Who begins anew with every turn comes to its end."""
+    yard, turns = Yard(limit=1), []
+    yard.works(pod("slow", **runs(1)))
+    for _ in range(4):
+        await moved(yard, 0, slow=1)
+        began = yard.clock.monotonic()
+        while not over(yard, "slow"):
+            await yard.clock.advance(10)
+            yard.gate.admit(target("b"))
+        turns.append(yard.clock.monotonic() - began)
+        yard.gate.send_back(Key("ns", "slow"))
+        await yard.clock.advance(MOST_PAUSE_SECONDS)
+    assert turns == [TURN_SECONDS, 2 * TURN_SECONDS, 4 * TURN_SECONDS, 8 * TURN_SECONDS]
+
+
+async def test_a_namespace_with_all_the_places_gives_one_to_another_that_waits() -> None:
+    yard = Yard(limit=2)
+    for name in "ab":
+        yard.works(pod(name, **runs(1)))
+    await moved(yard, TURN_SECONDS, a=1 << 30, b=1 << 31)
+    assert yard.gate.admit(target("c")) == 1
+    assert over(yard, *"ab") == [], "they are fast, and one of its own waits"
+    assert yard.gate.admit(target("x", namespace="other")) == 1
+    assert over(yard, *"ab") == ["a"]
+    yard.works({**pod("b", "Succeeded")})
+    assert over(yard, *"ab") == [], "there is room"
+
+
+async def test_a_worker_that_has_not_told_how_far_it_is_stays() -> None:
+    yard = Yard(limit=1)
+    yard.works(pod("silent", **runs(1)))
+    await yard.clock.advance(10 * TURN_SECONDS)
+    assert yard.gate.admit(target("b")) == 1
+    assert over(yard, "silent") == []
+    yard.gate.note_progress(Key("ns", "silent"), pod("silent"), 5)
+    assert over(yard, "silent") == [], "its turn begins when it is heard"
 
 
 def test_pods_that_move_nothing_do_not_count() -> None:

@@ -44,17 +44,25 @@ class Care:
             return await self._explain(pod, step)
         return step
 
-    async def sent_back(self, target: Key, pod: Object) -> Waiting | None:
-        """What is said of a worker that was started again while all places are others', and is taken away; None for all
-        others. One that may have failed for good is let have its few tries."""
-        if is_deleting(pod) or not self._gate.is_surplus(target) or not last_report(pod).retry:
+    async def sent_back(self, key: Key, pod: Object) -> Waiting | None:
+        """What is said of a worker that is taken away, for its place is another's: it was started again while all of
+        them were taken, or has had its turn. None for all others. One that may have failed for good is let have its few
+        tries."""
+        if is_deleting(pod):
             return None
-        self._gate.send_back(target)
-        why = failure_of(pod)
-        self._gate.note_failure(target, why)
+        if self._gate.is_surplus(key) and last_report(pod).retry:
+            why = failure_of(pod)
+            self._gate.note_failure(key, why)
+            message = f"it failed, and others have taken the {self._gate.limit} places of transfers since: it waits for"
+            message += f" one, and goes on; it failed with: {why}"
+        elif self._gate.has_had_its_turn(key):
+            message = f"it has had one of the {self._gate.limit} places of transfers for long, and others waited: it "
+            message += "waits for one, and goes on as far as its source allows"
+        else:
+            return None
+        self._gate.send_back(key)
         await delete(self._client, PODS, pod)
-        message = f"it failed, and others have taken the {self._gate.limit} places of transfers since: it waits for one"
-        return Waiting("Queued", f"{message}, and goes on; it failed with: {why}", queued=True)
+        return Waiting("Queued", message, queued=True)
 
     async def _excuse(self, pod: Object) -> None:
         """Failures that cannot heal count anew after one that can: who was gone for a night may lie once after it."""

@@ -12,8 +12,9 @@ from ingot.control.volumes import importing, outcome, worker
 from ingot.control.volumes.care import Care
 from ingot.control.volumes.fault import VolumeFault
 from ingot.control.volumes.filler import Failed, Waiting
-from ingot.control.volumes.gate import gate_of, looking
+from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.marks import phase_of
+from ingot.control.volumes.place import looking
 from ingot.control.writing import delete
 from ingot.kube.cache import Key, key_of
 from ingot.kube.clock import SYSTEM, Clock

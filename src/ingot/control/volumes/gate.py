@@ -5,24 +5,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from ingot.api.cdi.names import (
-    CLONER_PREFIX,
-    COMPONENT,
-    GROUP,
-    IMPORTER_PREFIX,
-    QUEUED,
-    SIZE_PREFIX,
-    TRANSFER,
-)
-from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.cdi.names import COMPONENT, GROUP, QUEUED, TRANSFER
+from ingot.api.object import Object, uid_of
 from ingot.api.resources import DATA_VOLUMES, PODS, VOLUME_CLAIMS
-from ingot.control.owning import is_owned
-from ingot.control.volumes.marks import annotation, is_prime, target_of
-from ingot.control.volumes.place import has_failed, holds_place, is_running, rank
+from ingot.control.volumes.marks import annotation
+from ingot.control.volumes.place import filled_by, has_failed, holds_place, is_running, looking, rank
+from ingot.control.volumes.turns import Turns
 from ingot.kube.cache import Cache, Key, key_of
 from ingot.kube.clock import SYSTEM, Clock, timestamp
 from ingot.kube.manager import Manager
-from ingot.kube.objects import controller_of
 
 # How many worker pods move bytes at the same time. More of them share the same line and the same disk, and each takes
 # memory; fewer leave the line idle while one of them waits.
@@ -41,11 +32,6 @@ def _queued(claim: Object) -> Iterable[str]:
     """Claims that we fill: the annotation on any other would keep everybody waiting, for nobody takes it away."""
     ours = (claim["spec"].get("dataSourceRef") or {}).get("apiGroup") == GROUP
     return [QUEUED] if ours and annotation(claim, QUEUED) and not claim["spec"].get("volumeName") else []
-
-
-def looking(volume: Key) -> Key:
-    """Under which key the size of a DataVolume's image is looked for: no claim has such a name."""
-    return Key(volume.namespace, f"{DATA_VOLUMES.plural}/{volume.name}")
 
 
 def _is_claim(key: Key) -> bool:
@@ -79,7 +65,8 @@ class Gate:
     transfers go first: nobody waits for all of another's.
 
     A worker that waits to be started again has no place, and is started without being let in: whoever finds that it
-    `is_surplus` then deletes it, and it waits behind those that wait already, lest what always fails keep them out.
+    `is_surplus` then deletes it, and it waits behind those that wait already, lest what always fails keep them out. The
+    same becomes of one that `has_had_its_turn`, lest four slow servers keep out all of the cluster.
     """
 
     def __init__(
@@ -96,6 +83,7 @@ class Gate:
         self._began: float | None = None
         self._stuck: set[str] = set()
         self._failures: dict[Key, str] = {}
+        self._turns = Turns(clock)
         self._wake: Callable[[Key], None] = lambda _: None
         claims.add_index(_INDEX, _queued)
 
@@ -117,6 +105,8 @@ class Gate:
         self._waiting[key] = _Waiter(known.since if known else since, self._clock.monotonic())
         place = self._order(busy).index(key) + 1
         if place > self.limit - len(busy):
+            for each in filter(_is_claim, self._overdue()):
+                self._wake(each)
             return place
         del self._waiting[key]
         self._admitted.add(key)
@@ -126,6 +116,7 @@ class Gate:
         """Nobody waits under that key any more, and a transfer that has no pod yet gets none."""
         self._waiting.pop(key, None)
         self._admitted.discard(key)
+        self._turns.end(key)
 
     def forget(self, key: Key) -> None:
         """The transfer is over."""
@@ -152,8 +143,13 @@ class Gate:
         """What went wrong with a transfer before; "" where nothing did."""
         return self._failures.get(key, "")
 
+    def note_progress(self, key: Key, pod: Object, done: int) -> None:
+        """How many bytes the transfer's pod has moved."""
+        self._turns.note(key, uid_of(pod), done)
+
     def send_back(self, key: Key) -> None:
         """The worker of that key is deleted, and its transfer waits from now on."""
+        self._turns.end(key)
         known = self._returns.get(key)
         times = known.times + 1 if known else 0
         pause = min(PAUSE_SECONDS * 2 ** min(times, 10), MOST_PAUSE_SECONDS)
@@ -170,6 +166,18 @@ class Gate:
         again = {each: pod for each, pod in workers.items() if is_running(pod) and has_failed(pod)}
         free = max(self.limit - len(self._busy() - again.keys()), 0)
         return key in sorted(again, key=lambda each: rank(each, again[each]))[free:]
+
+    def has_had_its_turn(self, key: Key) -> bool:
+        """Whether the worker of that key is to give its place to one that waits."""
+        return key in self._overdue()
+
+    def _overdue(self) -> list[Key]:
+        busy = self._busy()
+        leaving = {key for key in busy if self._is_resting(key)}
+        waiting = self._order(busy)
+        wanted = len(waiting) - max(self.limit - len(busy), 0) - len(leaving)
+        times = {key: self._returns[key].times + 1 if key in self._returns else 0 for key in busy - leaving}
+        return self._turns.over(times.items(), waiting, self.limit)[: max(wanted, 0)]
 
     def _order(self, busy: set[Key]) -> list[Key]:
         now = self._clock.monotonic()
@@ -200,22 +208,7 @@ class Gate:
 
     def _workers(self) -> dict[Key, Object]:
         labelled = (pod for pod in self._pods.list() if TRANSFER in (pod["metadata"].get("labels") or {}))
-        return {key: pod for pod in labelled if (key := self._filled_by(pod))}
-
-    def _filled_by(self, pod: Object) -> Key | None:
-        """The key of a worker; None for pods that only say they are one."""
-        owner = Key(namespace_of(pod), (controller_of(pod) or {}).get("name", ""))
-        volume = self._volumes.get(owner)
-        if volume is not None and is_owned(pod, volume):
-            return looking(owner) if name_of(pod) == f"{SIZE_PREFIX}{uid_of(volume)}" else None
-        prime = self._claims.get(owner)
-        if prime is None or not is_owned(pod, prime):
-            return None
-        if name_of(pod) not in (f"{IMPORTER_PREFIX}{name_of(prime)}", f"{CLONER_PREFIX}{name_of(prime)}"):
-            return None
-        key = target_of(prime)
-        target = self._claims.get(key) if key else None
-        return key if target is not None and is_prime(prime, target) else None
+        return {key: pod for pod in labelled if (key := filled_by(pod, self._claims, self._volumes))}
 
 
 def _since(obj: Object) -> str:

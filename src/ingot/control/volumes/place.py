@@ -1,13 +1,37 @@
 """Which workers have one of the places at the gate, by what their pods say of themselves."""
 
-from ingot.api.cdi.names import DEVICE_PATH
-from ingot.api.object import Object
-from ingot.control.volumes.marks import created, is_over
-from ingot.kube.cache import Key
+from ingot.api.cdi.names import CLONER_PREFIX, DEVICE_PATH, IMPORTER_PREFIX, SIZE_PREFIX
+from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.resources import DATA_VOLUMES
+from ingot.control.owning import is_owned
+from ingot.control.volumes.marks import created, is_over, is_prime, target_of
+from ingot.kube.cache import Cache, Key
 from ingot.kube.clock import Clock
+from ingot.kube.objects import controller_of
 
 # How long a pod that has not started yet keeps its place, where nobody knows why: its image may never come.
 START_SECONDS = 30.0
+
+
+def looking(volume: Key) -> Key:
+    """Under which key the size of a DataVolume's image is looked for: no claim has such a name."""
+    return Key(volume.namespace, f"{DATA_VOLUMES.plural}/{volume.name}")
+
+
+def filled_by(pod: Object, claims: Cache, volumes: Cache) -> Key | None:
+    """What a worker is at: a target, or what is being looked at. None for pods that only say they are one."""
+    owner = Key(namespace_of(pod), (controller_of(pod) or {}).get("name", ""))
+    volume = volumes.get(owner)
+    if volume is not None and is_owned(pod, volume):
+        return looking(owner) if name_of(pod) == f"{SIZE_PREFIX}{uid_of(volume)}" else None
+    prime = claims.get(owner)
+    if prime is None or not is_owned(pod, prime):
+        return None
+    if name_of(pod) not in (f"{IMPORTER_PREFIX}{name_of(prime)}", f"{CLONER_PREFIX}{name_of(prime)}"):
+        return None
+    key = target_of(prime)
+    target = claims.get(key) if key else None
+    return key if target is not None and is_prime(prime, target) else None
 
 
 def holds_place(pod: Object, clock: Clock) -> bool:

@@ -186,9 +186,15 @@ class Populators:
 
     def _reading(self, key: Key, step: Step, pod: Object | None) -> Reading | None:
         if isinstance(step, Running):
-            return step.reading or (self._readings.of(key, pod) if pod else None)
+            return step.reading or (self._asked(key, pod) if pod else None)
         self._readings.forget(key)
         return final_reading(pod) if pod is not None and isinstance(step, Filled) else None
+
+    def _asked(self, key: Key, pod: Object) -> Reading | None:
+        reading = self._readings.of(key, pod)
+        if reading is not None:
+            self._means.gate.note_progress(key, pod, reading.done)
+        return reading
 
     async def _tell(self, target: Object, filler: Filler, wanted: telling.Told) -> None:
         if await telling.tell(self._client, target, wanted):
