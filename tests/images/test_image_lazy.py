@@ -176,7 +176,7 @@ def test_hydrated_it_needs_no_registry(
     with Gate(docker_registry.port) as gate, Registry(settings) as registry:
         behind = Reference.parse(str(pushed).replace(docker_registry.host, gate.host))
         with opened(registry, behind, tmp_path, LazyOptions(hydrate=True)) as lazy:
-            wait_until(lambda: lazy.hydrated)
+            wait_until(lambda: lazy.ahead.hydrated)
             gate.shut()
             assert read(lazy, 0, lazy.size) == disk.read_bytes()
             assert lazy.chunks.figures.hydrated > 0

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import pytest
 
 from images.servers.faulty import FaultyServer, RangeHandler
 from images.servers.serving import INGOT, Serving
+from ingot.images.cache import Cache
 from ingot.images.content import FileContent, read
 from ingot.images.lazy.budget import CREDIT
 from ingot.images.push import PushOptions, push_disk
@@ -41,11 +45,21 @@ def qcow2(disk: Path) -> Path:
     return path
 
 
-def _standing(server: Serving) -> dict[str, Any]:
+def _told(server: Serving) -> dict[str, Any]:
     command = [INGOT, "serve", "ls", "--output", "json", "--control", str(server.control)]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    (export,) = told["exports"]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def _standing(server: Serving) -> dict[str, Any]:
+    (export,) = _told(server)["exports"]
     return dict(export)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 class TestRegistries:
@@ -93,6 +107,17 @@ class TestRegistries:
             with server.content("disk") as content:
                 assert read(content, 0, content.size) == disk.read_bytes()
             assert _standing(server)["fetched"] == 0
+
+    def test_one_process_hydrates_for_all_and_another_when_it_ends(self, pushed: Reference, tmp_path: Path) -> None:
+        cache = tmp_path / "cache"
+        options = ("--export", f"disk=docker://{pushed}", "--cache", str(cache), "--processes", "3", "--hydrate")
+        with Serving(tmp_path, *options, "--control", str(tmp_path / "control")) as server:
+            wait_until(lambda: Cache(cache).usage()[0] >= 9 * _MIB)
+            assert _standing(server)["fetched"] < 10 * _MIB
+            leader = _told(server)["workers"][0]
+            shutil.rmtree(cache)
+            os.kill(leader, signal.SIGKILL)
+            wait_until(lambda: Cache(cache).usage()[0] >= 9 * _MIB)
 
     def test_an_image_that_is_not_there_is_told(self, repository: Callable[[], Reference], tmp_path: Path) -> None:
         reference = repository()

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.pace import Pace
@@ -15,6 +16,7 @@ from ingot.serve.kept import Allowance, KeptContent
 
 if TYPE_CHECKING:
     from ingot.images.cache import Cache
+    from ingot.images.lazy.ahead import Ahead
     from ingot.images.registry.client import Registry
     from ingot.images.registry.settings import Settings
 
@@ -44,7 +46,11 @@ class AfarOptions:
 
 
 class Afar:
-    """Opens them, with one client and one cache for all. Used by several threads."""
+    """Opens them, with one client and one cache for all. Used by several threads.
+
+    Nothing is fetched ahead of readers until `lead`: one process of a server does so for all, which find it in the
+    cache.
+    """
 
     def __init__(self, options: AfarOptions, processes: int = 1) -> None:
         """`processes`: with how many the limit is shared where each keeps its own."""
@@ -53,6 +59,16 @@ class Afar:
         self._pace = Pace(options.rate)
         self._lock = threading.Lock()
         self._made: tuple[Registry, Cache] | None = None
+        self._leads = False
+        self._ahead: WeakSet[Ahead] = WeakSet()
+
+    def lead(self) -> None:
+        """From now on it fetches images ahead of their readers, for other processes of the same server as well."""
+        with self._lock:
+            self._leads = True
+            waiting = list(self._ahead)
+        for ahead in waiting:
+            ahead.begin()
 
     def image(self, reference: str, entry: Entry, progress: Progress) -> ContentExport:
         """An image in a registry; one that was not made for it is fetched whole first. Raises ImageFault."""
@@ -61,9 +77,14 @@ class Afar:
         from ingot.images.registry.platform import parse_platform
 
         registry, cache = self._client()
-        options = LazyOptions(hydrate=self._options.hydrate, pace=self._pace, decode=not entry.plain)
+        options = LazyOptions(begin=False, hydrate=self._options.hydrate, pace=self._pace, decode=not entry.plain)
         wanted = parse_platform(entry.platform) if entry.platform else None
         disk = open_lazy(registry, Reference.parse(reference), cache, options, platform=wanted, progress=progress)
+        with self._lock:
+            self._ahead.add(disk.ahead)
+            leads = self._leads
+        if leads:
+            disk.ahead.begin()
         return ContentExport(disk, slow=True, fetched=lambda: disk.chunks.figures.moved, near=disk.near)
 
     def file(self, url: str, plain: bool) -> ContentExport:

@@ -76,6 +76,10 @@ class Link:
             raise ImageFault(subject, "Refused", why)
         return answer
 
+    def lead(self) -> None:
+        """Has it fetch images ahead of their readers, for all workers. Raises WorkerLost."""
+        self._send({"do": "lead"})
+
     async def report(self) -> None:
         """Brings `totals` up to date, where it answers."""
         with contextlib.suppress(WorkerLost):

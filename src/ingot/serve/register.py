@@ -150,7 +150,7 @@ class Register:
     async def _open_everywhere(self, known: _Known) -> int | None:
         size = None
         if not known.folder:
-            # One after the other: what the first one fetches the others find in the cache.
+            # One after the other: the tables, or the layer, that the first one fetches the others find in the cache.
             for link in list(self._links):
                 size = (await link.ask({"do": "open", "name": known.entry.name}, _OPEN_SECONDS))["size"]
         return size

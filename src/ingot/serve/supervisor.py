@@ -1,6 +1,7 @@
 """The process that listens: it keeps as many workers as it should, and knows the exports."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,15 @@ class Supervisor:
         except (ImageFault, WorkerLost):
             await link.kill()
             raise
+        self._appoint()
         return link
+
+    def _appoint(self) -> None:
+        """Has the first worker lead, whether it does already or not."""
+        if self._links:
+            # One that is lost is followed by the next.
+            with contextlib.suppress(WorkerLost):
+                self._links[0].lead()
 
     async def _keep(self, link: Link | None) -> None:
         """Has a worker all the time, from this one on."""
@@ -141,6 +150,7 @@ class Supervisor:
             return
         _log.error("worker %d has ended; its %d clients must connect again", link.number, link.clients)
         self._links.remove(link)
+        self._appoint()
         for total in link.totals.exports.values():
             total.present, total.preparing = 0, (0, 0)
         self._past.merge(link.totals)

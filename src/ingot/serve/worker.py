@@ -37,7 +37,8 @@ class Worker:
     def __init__(self, end: socket.socket, settings: dict[str, Any]) -> None:
         self._end = end
         self._sending = threading.Lock()
-        self._catalog = Catalog(Opener(Afar(AfarOptions.from_record(settings["afar"]), settings["processes"])))
+        self._afar = Afar(AfarOptions.from_record(settings["afar"]), settings["processes"])
+        self._catalog = Catalog(Opener(self._afar))
         security = settings["security"]
         self._contexts = Contexts(Security.from_record(security)) if security else None
         self._lock = threading.Lock()
@@ -67,6 +68,8 @@ class Worker:
                     self._begin(message, self._open)
                 case "remove":
                     self._begin(message, self._remove)
+                case "lead":
+                    self._afar.lead()
                 case "report":
                     self._report(message["id"])
                 case "end":

@@ -233,6 +233,27 @@ def test_those_who_wait_when_it_is_closed_are_told() -> None:
         read(opened, 3)
 
 
+def test_those_whose_request_hangs_when_it_is_closed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingot.images.lazy.flights._CLOSE_SECONDS", 0.0)
+    asked, gate = threading.Event(), threading.Event()
+
+    def hang(wanted: Sequence[Chunk]) -> None:
+        asked.set()
+        gate.wait(20)
+
+    opened = lazy(Remote(hang))
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read, opened, 3)
+        asked.wait(20)
+        opened.close()
+        with pytest.raises(ImageFault, match="closed while it was read"):
+            reading.result(10)
+    gate.set()
+    # What comes all the same does no harm.
+    opened._flights._threads[0].join(20)
+    assert opened._memory.get(3) == content(3)
+
+
 def test_guesses_that_fail_are_forgotten() -> None:
     def fail(wanted: Sequence[Chunk]) -> None:
         if ALL[0] not in wanted:

@@ -102,7 +102,7 @@ class LazyChunks:
         for first in range(0, len(numbers), _LOOK_UP):
             absent = [number for number in numbers[first : first + _LOOK_UP] if not self._here(number)]
             left -= sum(map(self.table.size, absent))
-            if left < 0:
+            if left < 0 or self._flights.closed:
                 break
             with self._lock:
                 expected = [number for number in absent if self._foresight.expect(number)]
@@ -136,9 +136,13 @@ class LazyChunks:
         self._cache.put(self.table.digest(number), data)
         return True
 
+    def stop(self) -> None:
+        """Nothing is fetched any more; those who wait for it get a fault."""
+        self._flights.close()
+
     def close(self) -> None:
         """Nobody may read any more."""
-        self._flights.close()
+        self.stop()
         if self._disks is not None:
             self._disks.close()
 

@@ -58,7 +58,7 @@ class Flights:
         self._under_way = dict.fromkeys(Lane, 0)
         self._threads: list[threading.Thread] = []
         self._idle = 0
-        self._closed = False
+        self.closed = False
 
     def demand(self, numbers: Iterable[int]) -> list[Flight]:
         """Flights of these chunks, before all that nobody waits for."""
@@ -97,21 +97,21 @@ class Flights:
             return any(self._queues[other] or self._under_way[other] for other in Lane if other < lane)
 
     def close(self) -> None:
-        """Those who wait get a fault. Waits for what is under way."""
+        """Those who wait get a fault. Requests under way may end by themselves."""
         with self._lock:
-            self._closed = True
-            left = [flight for queue in self._queues.values() for flight in queue.values()]
+            self.closed = True
             for queue in self._queues.values():
                 queue.clear()
-            for flight in left:
+            for flight in list(self._flights.values()):
                 self._give_up(flight, ImageFault("layer", "Closed", "the image was closed while it was read"))
             self._idle = 0
             self._changed.notify_all()
+        deadline = time.monotonic() + _CLOSE_SECONDS
         for thread in self._threads:
-            thread.join(_CLOSE_SECONDS)
+            thread.join(max(deadline - time.monotonic(), 0.0))
 
     def _enqueue(self, flight: Flight) -> None:
-        if self._closed:
+        if self.closed:
             flight.fault = ImageFault("layer", "Closed", "the image is closed")
             flight.landed.set()
             return
@@ -135,7 +135,7 @@ class Flights:
         while True:
             with self._lock:
                 while (lane := self._next_lane()) is None:
-                    if self._closed:
+                    if self.closed:
                         return
                     self._idle += 1
                     self._changed.wait()
@@ -183,11 +183,12 @@ class Flights:
             fault = raised
         except Exception as error:
             # Whoever waits must not wait for ever, whatever is wrong.
-            log.exception("chunks cannot be fetched")
+            if not self.closed:
+                log.exception("chunks cannot be fetched")
             fault = ImageFault("layer", "Failed", f"its chunks cannot be fetched: {error!r}")
         with self._lock:
             self._under_way[lane] -= 1
-            for flight in run[done:]:
+            for flight in run[done:] if not self.closed else []:
                 self._failed_once(flight, fault or ImageFault("layer", "Lost", "a chunk did not come"))
             # Another of this lane may go now.
             self._wake()
@@ -197,7 +198,7 @@ class Flights:
     def _land(self, flight: Flight, lane: Lane, data: bytes | memoryview) -> None:
         with self._lock:
             self._memory.put(flight.number, data)
-            del self._flights[flight.number]
+            self._flights.pop(flight.number, None)
         flight.data = data
         if flight.lane is Lane.REST:
             # Who hydrates waits for the cache as well.
@@ -212,7 +213,7 @@ class Flights:
         now = time.monotonic()
         flight.deadline = flight.deadline or now + self._patience
         hope = not flight.alone or (fault.retry and now < flight.deadline)
-        if flight.lane is Lane.DEMAND and hope and not self._closed:
+        if flight.lane is Lane.DEMAND and hope:
             flight.alone = True
             self._enqueue(flight)
         else:

@@ -36,9 +36,12 @@ class Hydrator:
         self._thread = threading.Thread(target=self._run, name="hydrate", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """What is not there yet is left."""
         self._closed.set()
+
+    def join(self) -> None:
+        """After `stop`: waits until the chunks are not used any more."""
         self._thread.join()
 
     def _run(self) -> None:

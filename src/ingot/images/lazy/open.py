@@ -1,8 +1,6 @@
 """Images in registries as disks that are fetched while they are read."""
 
 import contextlib
-import logging
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,13 +8,11 @@ from ingot.images.cache import Cache
 from ingot.images.container_disk import ContainerDisk, open_container_disk
 from ingot.images.content import Content, Extent, NotNear
 from ingot.images.disk import open_disk
-from ingot.images.fault import ImageFault
-from ingot.images.lazy import trace
+from ingot.images.lazy.ahead import Ahead
 from ingot.images.lazy.budget import Budget
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.first_contact import open_indexed
 from ingot.images.lazy.flights import PATIENCE_SECONDS
-from ingot.images.lazy.hydrate import Hydrator
 from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.near import NearChunks
 from ingot.images.lazy.pace import Pace
@@ -28,17 +24,17 @@ from ingot.images.registry.manifest import Platform
 from ingot.images.zstd_chunked.position import Position
 from ingot.images.zstd_chunked.remote import RemoteChunks
 
-log = logging.getLogger(__name__)
-
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LazyOptions:
-    """`follow`: whether a trace that is attached to the image is fetched ahead of its readers. `hydrate`: whether the
-    rest comes in the background, at `pace`. `decode`: whether the disk in a
-    qcow2 is shown, or its bytes. `patience`: how many seconds readers wait for a registry that is away."""
+    """`begin`: whether what is fetched ahead of readers is so at once, or when `ahead` of the disk is told to.
+    `follow`: whether that is a trace, where one is attached to the image. `hydrate`: whether the rest comes in the
+    background, at `pace`. `decode`: whether the disk in a qcow2 is shown, or its bytes. `patience`: how many seconds
+    readers wait for a registry that is away."""
 
+    begin: bool = True
     follow: bool = True
     hydrate: bool = False
     pace: Pace = field(default_factory=Pace)
@@ -53,15 +49,13 @@ class LazyDisk:
     """
 
     def __init__(
-        self, disk: ContainerDisk, content: Content, chunks: LazyChunks, cache: Cache, near: Content | None = None
+        self, disk: ContainerDisk, content: Content, chunks: LazyChunks, ahead: Ahead, near: Content | None = None
     ) -> None:
         self.disk = disk
         self.chunks = chunks
+        self.ahead = ahead
         self.near = near
         self._content = content
-        self._cache = cache
-        self._hydrator: Hydrator | None = None
-        self._follower: threading.Thread | None = None
 
     @property
     def size(self) -> int:
@@ -73,44 +67,11 @@ class LazyDisk:
     def extents(self, start: int, end: int) -> Iterator[Extent]:
         return self._content.extents(start, end)
 
-    @property
-    def hydrated(self) -> bool:
-        """Whether all of it is in the cache, as far as that goes. False where that was not asked for."""
-        return self._hydrator is not None and self._hydrator.done.is_set()
-
-    def begin(self, registry: Registry, options: LazyOptions) -> None:
-        """Starts what goes on behind the readers."""
-        self._follower = threading.Thread(target=self._ahead, args=(registry, options), name="ahead", daemon=True)
-        self._follower.start()
-
-    def _ahead(self, registry: Registry, options: LazyOptions) -> None:
-        traced = self._trace(registry) if options.follow else None
-        if traced is None:
-            self.chunks.begin()
-        else:
-            self.chunks.follow(traced)
-        if options.hydrate:
-            self._hydrator = Hydrator(self.chunks, self._cache, options.pace)
-
-    def _trace(self, registry: Registry) -> list[int] | None:
-        """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
-        if self.disk.pieces is None:
-            # Numbers of an index are those of one machine; a trace counts chunks that are the same everywhere.
-            return None
-        try:
-            found = trace.find(registry, self.disk.image)
-        except ImageFault as fault:
-            log.warning("no trace is followed: %s", fault)
-            return None
-        same = found is not None and found.layer == str(self.disk.layer.digest)
-        return found.numbers(len(self.chunks.table)) if found is not None and same else None
-
     def close(self) -> None:
         """Nobody may read any more."""
-        if self._follower is not None:
-            self._follower.join()
-        if self._hydrator is not None:
-            self._hydrator.close()
+        self.ahead.stop()
+        self.chunks.stop()
+        self.ahead.join()
         self.chunks.close()
         self._content.close()
 
@@ -158,6 +119,8 @@ def open_lazy(
     if disk.pieces is not None:
         with contextlib.suppress(NotNear):
             near = open_disk(disk.content(NearChunks(chunks)), decode, subject=str(reference))
-    opened = LazyDisk(disk, shown, chunks, cache, near)
-    opened.begin(registry, chosen)
-    return opened
+    pace = chosen.pace if chosen.hydrate else None
+    ahead = Ahead(registry, disk, chunks, cache, follow=chosen.follow, pace=pace)
+    if chosen.begin:
+        ahead.begin()
+    return LazyDisk(disk, shown, chunks, ahead, near)
