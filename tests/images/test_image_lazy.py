@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from images.servers.gate import Gate
+from images.servers.limited import LimitedProxy
 from images.servers.registry import DockerRegistry
 from ingot.images.cache import Cache
 from ingot.images.chunk import CHUNK_SIZE
@@ -200,6 +202,25 @@ def test_readers_wait_for_a_registry_that_comes_back(
         with opened(registry, behind, tmp_path) as lazy:
             read(lazy, 0, 4096)
             gate.shut(for_seconds=1.0)
+            start = SIZE - 2 * CHUNK_SIZE
+            assert read(lazy, start, CHUNK_SIZE) == disk.read_bytes()[start : start + CHUNK_SIZE]
+
+
+def test_a_registry_that_falls_silent_is_waited_for_no_longer_than_readers_are_patient(
+    docker_registry: DockerRegistry, pushed: Reference, disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingot.images.lazy.open._LEAST_SILENCE", 0.0)
+    # The settings of an import would wait for three minutes.
+    with LimitedProxy(docker_registry.port) as proxy, Registry(Settings()) as registry:
+        behind = Reference.parse(str(pushed).replace(docker_registry.host, proxy.host))
+        with opened(registry, behind, tmp_path, LazyOptions(follow=False, patience=1.5)) as lazy:
+            proxy.hold_after(0)
+            begun = time.monotonic()
+            with pytest.raises(ImageFault) as caught:
+                read(lazy, SIZE - 2 * CHUNK_SIZE, CHUNK_SIZE)
+            assert 1.0 < time.monotonic() - begun < 10.0
+            assert caught.value.retry
+            proxy.hold_after(math.inf)
             start = SIZE - 2 * CHUNK_SIZE
             assert read(lazy, start, CHUNK_SIZE) == disk.read_bytes()[start : start + CHUNK_SIZE]
 

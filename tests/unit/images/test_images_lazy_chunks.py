@@ -225,6 +225,23 @@ def test_a_remote_that_stays_away_is_a_fault_and_can_be_asked_again() -> None:
     opened.close()
 
 
+def test_who_waits_is_told_when_the_patience_ends_whatever_the_next_try_does() -> None:
+    failed, gate = threading.Event(), threading.Event()
+
+    def hang(wanted: Sequence[Chunk]) -> None:
+        if failed.is_set():
+            gate.wait(20)
+        failed.set()
+        raise ImageFault("layer", "TooSlow", "the registry is silent", retry=True)
+
+    opened = lazy(Remote(hang), patience=0.7)
+    with pytest.raises(ImageFault, match="is silent"):
+        read(opened, 3)
+    assert not gate.is_set()
+    gate.set()
+    opened.close()
+
+
 def test_those_who_wait_when_it_is_closed_are_told() -> None:
     remote = Remote()
     opened = lazy(remote)

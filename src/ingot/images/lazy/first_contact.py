@@ -20,14 +20,17 @@ from ingot.images.registry.failover import read_anew
 Progress = Callable[[int, int], None]
 
 
-def open_indexed(disk: ContainerDisk, cache: Cache, progress: Progress, patience: float) -> tuple[Content, LazyChunks]:
-    """The disk's file through the index of its layer, which is made if there is none. Raises ImageFault."""
+def open_indexed(
+    disk: ContainerDisk, blob: Blob, cache: Cache, progress: Progress, patience: float
+) -> tuple[Content, LazyChunks]:
+    """The disk's file through the index of its layer, which is made if there is none. `blob`: the layer for readers who
+    ask again by themselves. Raises ImageFault."""
     index, read = _index(disk, cache, progress)
     try:
         table = ChunkTable(index.chunks)
-        chunks = LazyChunks(IndexedChunks(disk.blob, index), table, cache, patience=patience)
+        chunks = LazyChunks(IndexedChunks(blob, index), table, cache, patience=patience)
         chunks.figures.whole = read
-        return _Indexed(disk.blob, index, chunks), chunks
+        return _Indexed(blob, index, chunks), chunks
     except BaseException:
         index.close()
         raise

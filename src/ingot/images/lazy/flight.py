@@ -1,6 +1,7 @@
 """One chunk on its way."""
 
 import threading
+import time
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -18,7 +19,10 @@ class Lane(IntEnum):
 
 @dataclass(slots=True)
 class Flight:
-    """One chunk that is fetched. When `landed` is set, it has its bytes or the fault that ended it."""
+    """One chunk that is fetched. When `landed` is set, it has its bytes or the fault that ended it; before that it may
+    have the fault of a try that failed.
+
+    `deadline`: until when one who has asked for it waits for a remote that fails; 0 where nobody has."""
 
     number: int
     lane: Lane
@@ -31,7 +35,10 @@ class Flight:
 
     def wait(self) -> bytes | memoryview:
         """Its bytes. Raises ImageFault."""
-        self.landed.wait()
+        patience = self.deadline - time.monotonic() if self.deadline else None
+        if not self.landed.wait(patience) and self.fault is None:
+            # The line is slow, or others are before it.
+            self.landed.wait()
         if self.data is None:
             assert self.fault is not None
             raise self.fault

@@ -16,7 +16,7 @@ from ingot.images.zstd_chunked.remote import MOST_INFLATED
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 10
-# A reader waits this long for a registry that is away, counted from its first failure.
+# A reader waits this long for a registry that is away.
 PATIENCE_SECONDS = 30.0
 _PAUSE_SECONDS = 0.5
 # A request that hangs is left to its own end.
@@ -73,8 +73,10 @@ class Flights:
                 flight.data = data
                 flight.landed.set()
                 return flight
+            flight.deadline = time.monotonic() + self._patience
             self._enqueue(flight)
         else:
+            flight.deadline = time.monotonic() + self._patience
             queued = self._queues[flight.lane].pop(number, None)
             flight.lane = Lane.DEMAND
             if queued is not None:
@@ -210,9 +212,8 @@ class Flights:
 
     def _failed_once(self, flight: Flight, fault: ImageFault) -> None:
         """What was guessed is forgotten. What is waited for is tried again while there is hope."""
-        now = time.monotonic()
-        flight.deadline = flight.deadline or now + self._patience
-        hope = not flight.alone or (fault.retry and now < flight.deadline)
+        flight.fault = fault
+        hope = not flight.alone or (fault.retry and time.monotonic() < flight.deadline)
         if flight.lane is Lane.DEMAND and hope:
             flight.alone = True
             self._enqueue(flight)

@@ -26,6 +26,11 @@ from ingot.images.zstd_chunked.remote import RemoteChunks
 
 Progress = Callable[[int, int], None]
 
+# A registry may be silent for this part of the patience of readers, so that a request fails before that is at its end;
+# a busy one takes a second.
+_SILENCES = 3
+_LEAST_SILENCE = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class LazyOptions:
@@ -100,14 +105,15 @@ def open_lazy(
     """
     chosen = options or LazyOptions()
     disk = open_container_disk(registry, registry.resolve(reference, platform))
+    # Readers ask again by themselves, and are not to wait until the patience of an import is at its end.
+    hasty = registry.hasty(max(chosen.patience / _SILENCES, _LEAST_SILENCE))
+    blob = hasty.blob(disk.image.reference, disk.layer)
     if disk.pieces is None:
-        content, chunks = open_indexed(disk, cache, progress, chosen.patience)
+        content, chunks = open_indexed(disk, blob, cache, progress, chosen.patience)
     else:
         table = ChunkTable(disk.pieces.chunks())
         disks = LocalDisks(open_seeds(cache.directory))
-        chunks = LazyChunks(
-            RemoteChunks(disk.blob), table, cache, disks, budget=_budget(disk), patience=chosen.patience
-        )
+        chunks = LazyChunks(RemoteChunks(blob), table, cache, disks, budget=_budget(disk), patience=chosen.patience)
         content = disk.content(chunks)
     decode = None if chosen.decode else "raw"
     try:

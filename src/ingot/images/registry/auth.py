@@ -1,9 +1,11 @@
 """Who we are to a registry: anonymous, a user with a password, or the bearer of a token."""
 
+import copy
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Self
 from urllib.parse import urlencode
 
 import msgspec
@@ -69,6 +71,12 @@ class Auth:
         self._challenges: Recent[tuple[str, Origin], Challenge] = Recent(_MOST_CHALLENGES)
         # Held while the pass of that scope is asked for, which takes as long as its server likes.
         self._turns: Recent[Scope, threading.Lock] = Recent(_MOST_PASSES)
+
+    def over(self, transport: Transport) -> Self:
+        """The same, and what it was given, for requests by another transport."""
+        other = copy.copy(self)
+        other._transport = transport
+        return other
 
     def send(self, request: Request, scope: Scope, send: Callable[[Request], Response]) -> Response:
         """The registry's answer by `send`; after a refusal with a challenge once more, with what was asked for.

@@ -64,6 +64,17 @@ class Registry:
         other._mirrors = {}
         return other
 
+    def hasty(self, silence: float) -> Self:
+        """The same for those who ask again by themselves: they are told sooner what fails, or is silent for so many
+        seconds."""
+        other = copy.copy(self)
+        other.transport = self.transport.hasty(silence)
+        other._auth = self._auth.over(other.transport)
+        other._endpoints = Recent(_MOST_ENDPOINTS)
+        for name, endpoint in self._endpoints.items():
+            other._endpoints.put(name, endpoint.over(other.transport, other._auth))
+        return other
+
     def resolve(self, reference: Reference, platform: Platform | None = None) -> Image:
         """The image; of an index, that for `platform`, or for this machine. One without an index must be for
         `platform`, where that is given."""

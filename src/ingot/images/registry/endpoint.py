@@ -1,10 +1,12 @@
 """A registry's door: its address, found out once, and requests through it."""
 
+import copy
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Self
 from urllib.parse import urljoin
 
 from ingot.images.blob import Bytes
@@ -39,6 +41,12 @@ class Endpoint:
         self._base = ""
         self._rests_until = 0.0
         self._lock = threading.Lock()
+
+    def over(self, transport: Transport, auth: Auth) -> Self:
+        """The same door, for requests by another transport."""
+        other = copy.copy(self)
+        other.transport, other._auth = transport, auth
+        return other
 
     @property
     def resting(self) -> bool:

@@ -39,6 +39,10 @@ class Recent(Generic[_K, _V]):
             there = self._values.get(key)
             return self._put(key, make() if there is None else there)
 
+    def items(self) -> list[tuple[_K, _V]]:
+        with self._lock:
+            return list(self._values.items())
+
     def discard(self, key: _K) -> None:
         with self._lock:
             self._values.pop(key, None)

@@ -1,11 +1,13 @@
 """Requests to registries and web servers: kept connections, redirects, tries again."""
 
+import copy
 import http.client
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from typing import Self
 from urllib.parse import urljoin
 
 from ingot.images.blob import Bytes
@@ -23,6 +25,8 @@ _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 # Networks in front of servers have numbers of their own, such as 520. 501 and 505 are about what a server never does.
 _BUSY = frozenset((408, 423, 425, 429, *range(500, 600))) - {501, 505}
 _AGENT = "ingot"
+# One who has asked a mirror should not leave it for a single lost connection.
+_HASTY_TRIES = 2
 # Servers that something is known of.
 _MOST_KNOWN = 1024
 
@@ -57,6 +61,14 @@ class Transport:
         # Servers that are on this machine or its link, however they are called.
         self._near: Recent[Origin, bool] = Recent(_MOST_KNOWN)
         self._met: Recent[Origin, bool] = Recent(_MOST_KNOWN)
+
+    def hasty(self, silence: float) -> Self:
+        """The same with its connections, and with less patience: for those who try again by themselves."""
+        other = copy.copy(self)
+        other.settings = replace(
+            self.settings, tries=min(self.settings.tries, _HASTY_TRIES), patience=min(self.settings.patience, silence)
+        )
+        return other
 
     def request(self, request: Request) -> Response:
         """The answer, which may be a refusal. Lost connections and busy servers (429, 5xx) are tried again, so this is
@@ -117,6 +129,8 @@ class Transport:
             self._pool.connect(line, partial(self._admit, request, line.origin))
             socket = line.socket
             line.connection.request(request.method, line.prefix + target, request.body, headers)
+            # It may have served one who has another patience.
+            socket.pace(self.settings)
             socket.expect(request.patience or self.settings.patience)
             answer = line.connection.getresponse()
         except BaseException:
