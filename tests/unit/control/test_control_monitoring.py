@@ -184,6 +184,14 @@ def test_a_try_that_failed_counts_once() -> None:
     assert read(figures.families())["ingot_datavolume_failures_total"] == {("Unreachable",): 1, ("BadImage",): 1}
 
 
+def test_a_try_that_failed_while_another_process_led_is_not_counted_here() -> None:
+    caches = Caches(Election(cast(Client, None), "ingot", "ingot"))
+    figures = VolumeFigures(caches.manager)
+    caches.put(DATA_VOLUMES, volume("v", "ImportInProgress"))
+    caches.put(DATA_VOLUMES, volume("v", "Failed", "BadImage", 2))
+    assert "ingot_datavolume_failures_total" not in read(figures.families())
+
+
 def test_pods_that_start_again_and_again_are_counted_by_what_they_do() -> None:
     caches = Caches()
     figures = VolumeFigures(caches.manager)

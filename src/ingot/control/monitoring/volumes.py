@@ -41,6 +41,7 @@ class VolumeFigures:
     """DataVolumes by phase, bytes of those that are being filled, tries that failed, and pods that do not get on."""
 
     def __init__(self, manager: Manager) -> None:
+        self._manager = manager
         self._volumes = manager.informer(DATA_VOLUMES)
         self._claims = manager.informer(VOLUME_CLAIMS)
         self._classes = manager.informer(STORAGE_CLASSES)
@@ -49,7 +50,8 @@ class VolumeFigures:
         self._volumes.add_handler(self._changed)
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
-        if old is not None and new is not None and has_failed(old, new):
+        # What failed while another process led is in that one's figures.
+        if self._manager.leads and old is not None and new is not None and has_failed(old, new):
             reason = str((condition(new, RUNNING) or {}).get("reason") or _OTHER)
             known = reason in self._failures or len(self._failures) < MOST_REASONS
             self._failures[reason if known else _OTHER] += 1
