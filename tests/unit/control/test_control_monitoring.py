@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import ssl
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +31,8 @@ from ingot.kube.manager import Manager
 
 # A moment, and how crons write it.
 MOMENT, WRITTEN = 1_700_000_000.0, "2023-11-14T22:13:20Z"
+# How a certificate says that it is of version 5, which there is not.
+FIFTH = b"\xa0\x03\x02\x01\x04"
 
 
 class Caches:
@@ -274,6 +277,33 @@ def test_certificates_expire_with_the_first_of_them(tmp_path: Path) -> None:
     (tmp_path / "key.pem").write_text("-----BEGIN EC PRIVATE KEY-----")
     told = read(certificate_families(files_of(tmp_path)()))
     assert told["ingot_certificate_expiry_timestamp_seconds"] == {("server",): later.timestamp()}
+
+
+def test_an_odd_certificate_hides_no_other() -> None:
+    issued = trustme.CA().issue_cert("a.example", not_after=datetime(2030, 1, 1, tzinfo=UTC))
+    good = issued.cert_chain_pems[0].bytes()
+    body = base64.b64encode(ssl.PEM_cert_to_DER_cert(good.decode()).replace(b"\xa0\x03\x02\x01\x02", FIFTH))
+    odd = b"-----BEGIN CERTIFICATE-----\n" + body + b"\n-----END CERTIFICATE-----\n"
+    torn = b"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    assert expiry.of_certificates(odd + torn + good) == datetime(2030, 1, 1, tzinfo=UTC).timestamp()
+    assert expiry.of_certificates(odd) is None
+
+
+def test_figures_that_fail_hide_no_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    def broken() -> dict[str, Path]:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Manager, "has_synced", True)
+    caches = Caches()
+    figures = Figures(caches.manager, pool=Pool(tmp_path / "not-there", "here"), certificates=broken)
+    caches.put(DATA_IMPORT_CRONS, cron("one"))
+    caches.put(STORAGE_CLASSES, {"metadata": {"name": "local"}, "provisioner": names.LOCAL_PROVISIONER})
+    told = read(figures.families())
+    assert told["ingot_controllers_leading"] == {(): 1}
+    assert "kubevirt_cdi_dataimportcron_outdated" in told
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [RuntimeError, FileNotFoundError]
 
 
 def test_who_does_not_lead_tells_of_itself_alone() -> None:

@@ -1,7 +1,9 @@
 """When certificates and tokens expire, as far as they say so themselves (G9)."""
 
 import base64
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from ingot.api.resources import CONFIG_MAPS
 # What a Secret holds is small; what is larger is not looked through.
 _MOST_BYTES = 1 << 20
 _PULL_SECRET = ".dockerconfigjson"  # noqa: S105
-_PEM = b"-----BEGIN CERTIFICATE-----"
+_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 class _Claims(msgspec.Struct):
@@ -35,14 +37,16 @@ def of_file(path: Path) -> float | None:
 
 
 def of_certificates(pem: bytes) -> float | None:
-    """The same of a text; others in it, such as keys, are passed over."""
-    if _PEM not in pem or len(pem) > _MOST_BYTES:
+    """The same of a text; others in it, such as keys, and what cannot be read are passed over."""
+    if len(pem) > _MOST_BYTES:
         return None
-    try:
-        found = x509.load_pem_x509_certificates(pem)
-    except ValueError:
-        return None
-    return min((each.not_valid_after_utc.timestamp() for each in found), default=None)
+    return min((moment for block in _PEM.findall(pem) for moment in _end(block)), default=None)
+
+
+def _end(block: bytes) -> Iterator[float]:
+    """When one certificate expires; nothing where it is none."""
+    with suppress(ValueError, x509.InvalidVersion):
+        yield x509.load_pem_x509_certificate(block).not_valid_after_utc.timestamp()
 
 
 def of_token(text: str) -> float | None:

@@ -1,6 +1,7 @@
 """All figures of a process of controllers, and the page on which Prometheus finds them (G9)."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.manager import Manager
 from ingot.serve.exposition import KIND, exposed
 from ingot.serve.page import shown
+
+log = logging.getLogger(__name__)
 
 
 class Figures:
@@ -47,10 +50,10 @@ class Figures:
 
     def families(self) -> Iterator[Family]:
         yield from self._work.families()
-        yield from certificate_families(self._certificates())
+        yield from _those(lambda: certificate_families(self._certificates()))
         if self._manager.leads and self._manager.has_synced:
             for figures in self._of_objects:
-                yield from figures.families()
+                yield from _those(figures.families)
 
     async def page(self) -> bytes:
         return await exposed(self.families())
@@ -60,3 +63,11 @@ class Figures:
         async with shown(self.page, KIND, host, port) as found:
             ready(found)
             await asyncio.Event().wait()
+
+
+def _those(told: Callable[[], Iterator[Family]]) -> Iterator[Family]:
+    """What is told of one matter; where that fails nothing, with a word in the log: others are told nonetheless."""
+    try:
+        yield from list(told())
+    except Exception:
+        log.exception("figures are left out of the page")
