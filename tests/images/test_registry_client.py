@@ -14,6 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from images.servers.limited import LimitedProxy
 from images.servers.registry import DockerRegistry
 from ingot.images.blob import BlobContent
@@ -21,11 +23,23 @@ from ingot.images.content import read
 from ingot.images.digest import Digest
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
-from ingot.images.registry.manifest import DOCKER_MANIFEST, OCI_CONFIG, OCI_MANIFEST, Descriptor, Manifest, encode
+from ingot.images.registry.manifest import (
+    DOCKER_INDEX,
+    DOCKER_MANIFEST,
+    OCI_CONFIG,
+    OCI_INDEX,
+    OCI_MANIFEST,
+    Descriptor,
+    Index,
+    Manifest,
+    Platform,
+    encode,
+)
 
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 
+DOCS = Path(__file__).parents[2] / "docs" / "golden-images.md"
 CONFIG = b'{"architecture":"amd64","os":"linux"}'
 
 
@@ -37,6 +51,21 @@ def push(
     layer = client.push_blob(reference, [data], media_type=LAYER)
     raw = encode(Manifest(config=config, layers=[layer]))
     return client.push_manifest(reference, raw, OCI_MANIFEST), layer
+
+
+def push_index(client: Registry, reference: Reference, *architectures: str) -> None:
+    """An image of one disk for each of these."""
+    listed = []
+    for architecture in architectures:
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as tar:
+            tar.addfile(tarfile.TarInfo(f"disk/{architecture}.img"))
+        diff = f"sha256:{hashlib.sha256(data.getvalue()).hexdigest()}"
+        config = {"architecture": architecture, "os": "linux", "rootfs": {"type": "layers", "diff_ids": [diff]}}
+        digest, _ = push(client, reference, data.getvalue(), json.dumps(config).encode())
+        size = len(client.resolve(reference).raw)
+        listed.append(Descriptor(OCI_MANIFEST, digest, size, platform=Platform(architecture, "linux")))
+    client.push_manifest(reference, encode(Index(listed)), OCI_INDEX)
 
 
 def test_what_is_pushed_comes_back(registry: Registry, repository: Callable[[], Reference]) -> None:
@@ -79,6 +108,30 @@ def test_images_of_docker_by_skopeo(registry: Registry, repository: Callable[[],
     assert image.manifest.media_type == DOCKER_MANIFEST
     assert registry.config(image).architecture == "amd64"
     subprocess.run([*skopeo, f"docker://{theirs}", f"dir:{tmp_path / 'copy'}"], check=True)
+
+
+@pytest.mark.parametrize("form", ["oci", "v2s2"])
+def test_an_index_is_carried_over_a_gap_with_all_its_digests(
+    registry: Registry, repository: Callable[[], Reference], tmp_path: Path, form: str
+) -> None:
+    """By the commands of docs/golden-images.md for registries that do not reach each other (G11)."""
+    made, outside, inside = repository(), repository(), repository()
+    push_index(registry, made, "amd64", "arm64")
+    plain = ["skopeo", "copy", "-q", "--src-tls-verify=false", "--dest-tls-verify=false"]
+    subprocess.run([*plain, "--all", "--format", form, f"docker://{made}", f"docker://{outside}"], check=True)
+    places = {"docker://quay.io/": f"docker://{outside}", "docker://registry.lab": f"docker://{inside}"}
+    recipe = [line for line in DOCS.read_text().splitlines() if line.startswith("$ skopeo copy ") and "fedora" in line]
+    for line in recipe:
+        words = line.partition("#")[0].split()[3:]
+        named = [next((to for start, to in places.items() if word.startswith(start)), word) for word in words]
+        subprocess.run([*plain, *named], cwd=tmp_path, check=True)
+    sent, came = registry.resolve(outside), registry.resolve(inside)
+    assert len(recipe) == 2
+    assert sent.index is not None
+    assert came.index is not None
+    assert (came.index.digest, came.digest) == (sent.index.digest, sent.digest)
+    kinds = {"oci": (OCI_INDEX, OCI_MANIFEST), "v2s2": (DOCKER_INDEX, DOCKER_MANIFEST)}
+    assert (came.index.parsed.media_type, came.manifest.media_type) == kinds[form]
 
 
 def test_the_limited_proxy_limits(
