@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from images.servers.faulty import Asked, FaultyServer, PassingHandler
+from images.servers.undoing import undoing
 from ingot.images.chunk import CHUNK_SIZE
 from ingot.images.container_disk import open_container_disk
 from ingot.images.content import FileContent, read
@@ -17,6 +20,7 @@ from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.push import Pushed, PushOptions, push_disk
 from ingot.images.reference import Reference
+from ingot.images.registry import contest
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import OCI_INDEX, Index
 from ingot.images.registry.platform import parse_platform
@@ -123,6 +127,53 @@ def test_an_index_of_platforms(
     for name in ("linux/amd64", "linux/arm64"):
         opened = open_container_disk(registry, registry.resolve(reference, parse_platform(name)))
         assert open_disk(opened.content()).size == SIZE
+
+
+@pytest.mark.parametrize("name", ["linux/amd64", "linux/arm64"])
+@pytest.mark.parametrize("stale", [1, 2, 3])
+def test_an_index_into_which_others_push_at_the_same_time(
+    registry: Registry,
+    repository: Callable[[], Reference],
+    disk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stale: int,
+    name: str,
+) -> None:
+    """They have read the index before us, and write it after us."""
+    monkeypatch.setattr(contest, "_MOST_TURNS", 3)
+    reference = repository()
+    there = push(registry, disk, reference, PushOptions(parse_platform("linux/amd64"), index=True))
+    options = PushOptions(parse_platform(name), index=True, labels={"version": "new"})
+    with undoing(reference, "v1", stale) as through:
+        if stale == 3:
+            with pytest.raises(ImageFault, match="others change it") as caught:
+                push(registry, disk, through, options)
+            assert caught.value.retry
+            return
+        pushed = push(registry, disk, through, options)
+    document = registry.manifest(reference)
+    assert isinstance(document.parsed, Index)
+    kept = [there.manifest] if name == "linux/arm64" else []
+    assert [each.digest for each in document.parsed.manifests] == [*kept, pushed.manifest]
+    assert document.digest == pushed.digest
+
+
+def test_a_later_image_for_the_same_platform_is_left_in_its_index(
+    registry: Registry, repository: Callable[[], Reference], disk: Path
+) -> None:
+    reference = repository()
+    later = PushOptions(parse_platform("linux/amd64"), index=True, labels={"version": "later"})
+    push(registry, disk, reference, replace(later, labels={}))
+    put: list[Pushed] = []
+
+    def after(asked: Asked) -> None:
+        if asked.method == "PUT" and asked.path.endswith("/manifests/v1") and not put:
+            put.append(push(registry, disk, reference, later))
+
+    with FaultyServer(PassingHandler(reference.registry, after=after)) as server:
+        through = Reference.parse(f"{server.host}/{reference.repository}:v1")
+        pushed = push(registry, disk, through, replace(later, labels={"version": "ours"}))
+    assert pushed.digest == put[0].digest == registry.digest(reference)
 
 
 def test_every_format_is_pushed(

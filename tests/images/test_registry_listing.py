@@ -12,12 +12,13 @@ from click.testing import CliRunner
 from images.servers.documents import Documents
 from images.servers.faulty import Asked, FaultyServer, answer
 from images.servers.registry import DockerRegistry
+from images.servers.undoing import undoing
 from images.test_registry_client import push
 from ingot.cli.main import cli
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
-from ingot.images.registry import listing
+from ingot.images.registry import contest, listing
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import (
     OCI_CONFIG,
@@ -110,6 +111,26 @@ def test_referrers_by_tag(registry: Registry, repository: Callable[[], Reference
     assert found.note("note") == "one"
     registry.delete(reference.at(first))
     assert [each.digest for each in registry.referrers(reference, digest)] == [second]
+
+
+@pytest.mark.parametrize("stale", [1, 2, 3])
+def test_referrers_that_others_list_at_the_same_time(
+    registry: Registry, repository: Callable[[], Reference], monkeypatch: pytest.MonkeyPatch, stale: int
+) -> None:
+    """They have read the list before us, and write it after us."""
+    monkeypatch.setattr(contest, "_MOST_TURNS", 3)
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk")
+    image = Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(registry.manifest(reference).raw))
+    theirs = attached(registry, reference, image, "application/x.trace", "theirs")
+    with undoing(reference, f"sha256-{digest.hex}", stale) as through:
+        if stale == 3:
+            with pytest.raises(ImageFault, match="others change it") as caught:
+                attached(registry, through, image, "application/x.trace", "ours")
+            assert caught.value.retry
+            return
+        ours = attached(registry, through, image, "application/x.trace", "ours")
+    assert [each.digest for each in registry.referrers(reference, digest)] == [theirs, ours]
 
 
 def test_referrers_by_api(registry: Registry) -> None:

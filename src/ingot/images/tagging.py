@@ -1,9 +1,12 @@
 """What a tag stands for after a push: one image, or an index of images for several platforms."""
 
+from dataclasses import dataclass, field
+
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.registry.contest import outlast
 from ingot.images.registry.manifest import OCI_INDEX, OCI_MANIFEST, Descriptor, Index, Manifest, Platform, encode
 from ingot.images.registry.repository import Document
 
@@ -13,22 +16,47 @@ def tag_image(registry: Registry, reference: Reference, raw: bytes, entry: Descr
     beside the images for other platforms. What the tag names then. Raises ImageFault."""
     if not index:
         return registry.push_manifest(reference, raw, OCI_MANIFEST)
-    others = [each for each in _present(registry, reference) if not _same(each.platform, entry.platform)]
     registry.push_manifest(reference.at(entry.digest), raw, OCI_MANIFEST)
-    return registry.push_manifest(reference, encode(Index(manifests=[*others, entry])), OCI_INDEX)
+    joining = _Joining(registry, reference, entry)
+    return outlast(joining.change, joining.settled, str(reference))
 
 
-def _present(registry: Registry, reference: Reference) -> list[Descriptor]:
-    """What an index at the reference should keep: its entries, or the one image that is there without an index."""
-    try:
-        document = registry.manifest(reference)
-    except ImageFault as fault:
-        if fault.reason != "NotFound":
-            raise
-        return []
-    if isinstance(document.parsed, Index):
-        return document.parsed.manifests
-    return [_described(registry, reference, document, document.parsed)]
+@dataclass(frozen=True, slots=True)
+class _Joining:
+    """An image on its way into the index of a tag, into which others push for other platforms. `replaced`: what was
+    there for its own platform before."""
+
+    registry: Registry
+    reference: Reference
+    entry: Descriptor
+    replaced: set[Digest] = field(default_factory=set)
+
+    def change(self) -> None:
+        present = self._present()[1]
+        others = [each for each in present if not self._is_rival(each)]
+        self.replaced.update(each.digest for each in present if self._is_rival(each))
+        self.registry.push_manifest(self.reference, encode(Index(manifests=[*others, self.entry])), OCI_INDEX)
+
+    def settled(self) -> Digest | None:
+        """What the tag names, where our image is in it, or a later one for the same platform."""
+        digest, present = self._present()
+        there = {each.digest for each in present if self._is_rival(each)}
+        return digest if self.entry.digest in there or there - self.replaced else None
+
+    def _is_rival(self, other: Descriptor) -> bool:
+        return str(other.platform) == str(self.entry.platform)
+
+    def _present(self) -> tuple[Digest | None, list[Descriptor]]:
+        """What is at the reference: an index with its entries, or one image without an index."""
+        try:
+            document = self.registry.manifest(self.reference)
+        except ImageFault as fault:
+            if fault.reason != "NotFound":
+                raise
+            return None, []
+        if isinstance(document.parsed, Index):
+            return document.digest, document.parsed.manifests
+        return document.digest, [_described(self.registry, self.reference, document, document.parsed)]
 
 
 def _described(registry: Registry, reference: Reference, document: Document, manifest: Manifest) -> Descriptor:
@@ -40,7 +68,3 @@ def _described(registry: Registry, reference: Reference, document: Document, man
         size=len(document.raw),
         platform=platform,
     )
-
-
-def _same(one: Platform | None, other: Platform | None) -> bool:
-    return str(one) == str(other)

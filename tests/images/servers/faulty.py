@@ -136,10 +136,12 @@ class RangeHandler:
 
 @dataclass(slots=True)
 class PassingHandler:
-    """Passes requests on to the server at `host`; `before` may answer instead, by returning True."""
+    """Passes requests on to the server at `host`; `before` may answer instead, by returning True. `after` is called
+    when that server has answered, and the client does not know yet."""
 
     host: str
     before: Callable[[Asked, socket.socket], bool] = field(default=lambda asked, client: False)
+    after: Callable[[Asked], None] = field(default=lambda asked: None)
 
     def __call__(self, asked: Asked, client: socket.socket) -> None:
         if self.before(asked, client):
@@ -147,5 +149,7 @@ class PassingHandler:
         connection = http.client.HTTPConnection(self.host)
         connection.request(asked.method, asked.path, asked.body, asked.headers)
         found = connection.getresponse()
-        answer(client, found.status, found.read(), **dict(found.getheaders()))
+        body = found.read()
+        self.after(asked)
+        answer(client, found.status, body, **dict(found.getheaders()))
         connection.close()

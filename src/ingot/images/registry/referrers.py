@@ -6,6 +6,7 @@ index lists them; whoever pushes a referrer keeps that.
 
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
+from ingot.images.registry.contest import outlast
 from ingot.images.registry.listing import next_page
 from ingot.images.registry.manifest import MOST_BYTES, OCI_INDEX, Descriptor, Index, decode, encode
 from ingot.images.registry.refusal import refusal
@@ -58,9 +59,16 @@ def _by_tag(repository: Repository, digest: Digest, subject: str) -> list[Descri
 
 
 def attach_by_tag(repository: Repository, image: Digest, referrer: Descriptor, subject: str) -> None:
-    """Lists a referrer under the image's tag. Raises ImageFault."""
-    there = [each for each in _by_tag(repository, image, subject) if each.digest != referrer.digest]
-    _put(repository, image, [*there, referrer], subject)
+    """Lists a referrer under the image's tag, beside those that others attach at the same time. Raises ImageFault."""
+
+    def change() -> None:
+        others = [each for each in _by_tag(repository, image, subject) if each.digest != referrer.digest]
+        _put(repository, image, [*others, referrer], subject)
+
+    def settled() -> Descriptor | None:
+        return next((each for each in _by_tag(repository, image, subject) if each.digest == referrer.digest), None)
+
+    outlast(change, settled, subject)
 
 
 def detach_by_tag(repository: Repository, image: Digest, referrer: Digest, subject: str) -> None:
