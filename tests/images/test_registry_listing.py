@@ -14,6 +14,7 @@ from images.servers.faulty import Asked, FaultyServer, answer
 from images.servers.registry import DockerRegistry
 from images.servers.undoing import undoing
 from images.test_registry_client import push
+from images.test_registry_manifests import image
 from ingot.cli.main import cli
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
@@ -31,6 +32,7 @@ from ingot.images.registry.manifest import (
     Platform,
     encode,
 )
+from ingot.images.registry.removal import remove
 
 
 def test_tags(registry: Registry, repository: Callable[[], Reference]) -> None:
@@ -265,6 +267,42 @@ def test_rm_of_a_tag_where_the_registry_can_do_that() -> None:
         run = CliRunner().invoke(cli, ["image", "rm", f"{server.host}/a/b:v1", "-o", "json"])
         assert json.loads(run.output) == [{"reference": f"{server.host}/a/b:v1", "digest": str(digest)}]
         assert [asked.path for asked in server.asked if asked.method == "DELETE"] == ["/v2/a/b/manifests/v1"]
+
+
+@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize("by_digest", [True, False])
+@pytest.mark.parametrize("status", [0, 504])
+def test_rm_whose_answer_is_lost(registry: Registry, by_digest: bool, heard: bool, status: int) -> None:
+    """The next try does not find what the first has removed."""
+    documents = Documents()
+    digest = documents.manifest("a/b", "v1", image("removed"))
+    path = f"/v2/a/b/manifests/{digest if by_digest else 'v1'}"
+    deletes = 0
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        nonlocal deletes
+        there = path in documents.answers
+        if asked.method == "DELETE":
+            assert asked.path == path
+            deletes += 1
+            if deletes > 1 or heard:
+                documents.answers.pop(path, None)
+        if asked.method == "HEAD":
+            answer(client, 200, docker_content_digest=str(digest))
+        elif asked.method == "GET":
+            documents(asked, client)
+        elif deletes > 1:
+            answer(client, 202 if there else 404)
+        elif status:
+            answer(client, status)
+        else:
+            client.shutdown(socket.SHUT_RDWR)
+
+    with FaultyServer(handler) as server:
+        reference = Reference.parse(f"{server.host}/a/b:v1")
+        assert remove(registry, reference.at(digest) if by_digest else reference) == digest
+    assert deletes == 2
+    assert path not in documents.answers
 
 
 def test_rm_by_digest(registry: Registry, repository: Callable[[], Reference]) -> None:

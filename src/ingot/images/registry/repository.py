@@ -14,6 +14,7 @@ from ingot.images.registry.endpoint import Endpoint
 from ingot.images.registry.manifest import INDEXES, MANIFESTS, MOST_BYTES, Descriptor, Index, Manifest, decode
 from ingot.images.registry.refusal import refusal
 from ingot.images.registry.response import Response
+from ingot.images.registry.retry import persist
 from ingot.images.registry.transport import Request
 
 ACCEPT = ", ".join((*MANIFESTS, *INDEXES))
@@ -69,18 +70,33 @@ class Repository:
 
     def delete(self, digest: Digest, subject: str) -> None:
         """Deletes a manifest, with all its tags. Raises ImageFault."""
-        response = self.endpoint.send("DELETE", f"{self.name}/manifests/{digest}", self.scope("delete"), subject)
-        if response.status not in (200, 202, 204):
-            raise refusal(response)
-        response.discard()
+        self._delete(str(digest), subject)
 
     def untag(self, tag: str, subject: str) -> bool:
         """Whether the registry can delete a tag alone, and has done so. Raises ImageFault."""
-        response = self.endpoint.send("DELETE", f"{self.name}/manifests/{tag}", self.scope("delete"), subject)
-        if response.status not in (200, 202, 204, 400, 405):
+        return self._delete(tag, subject, unable=(400, 405))
+
+    def _delete(self, target: str, subject: str, unable: tuple[int, ...] = ()) -> bool:
+        """Whether it is gone; False where the registry answers one of `unable`. Raises ImageFault."""
+        transport = self.endpoint.transport
+        lost = False
+
+        def send(request: Request) -> Response:
+            nonlocal lost
+            try:
+                return transport.once(request)
+            except ImageFault:
+                lost = True
+                raise
+
+        path, scope = f"{self.name}/manifests/{target}", self.scope("delete")
+        response = persist(transport.settings, lambda: self.endpoint.send("DELETE", path, scope, subject, send=send))
+        # An earlier try may have been heard, and only its answer was lost.
+        gone = response.status in (200, 202, 204) or (lost and response.status == 404)
+        if not gone and response.status not in unable:
             raise refusal(response)
         response.discard()
-        return response.status < 400
+        return gone
 
     def size(self, digest: Digest, subject: str) -> int | None:
         """The size of a blob that is there; None for one that is not. Raises ImageFault."""

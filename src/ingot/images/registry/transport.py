@@ -111,9 +111,9 @@ class Transport:
             return self._ask(line, request, target)
         except (OSError, http.client.HTTPException) as error:
             # A server may close a connection at the very moment at which we use it again. It may have heard a request
-            # all the same, which matters where the request adds something.
+            # all the same, which matters where the request adds something, or would not find what it has taken away.
             closed = line.used and isinstance(error, ConnectionError | http.client.HTTPException)
-            if not closed or request.method == "PATCH":
+            if not closed or request.method in ("PATCH", "DELETE"):
                 raise self._lost(request.subject, origin, error) from None
         try:
             return self._ask(self._pool.take(origin, fresh=True), request, target)
