@@ -1,17 +1,21 @@
-"""A whole machine for each module, and namespaces in it."""
+"""A whole machine for each module, and namespaces in it; or the pod of an upload alone."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from eventual import eventually
 from ingot.api.resources import NAMESPACES, SERVICE_ACCOUNTS
+from ingot.images.pipeline.options import ImportOptions
+from ingot.images.upload import importing
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot_up import WholeMachine
 from uploads.lab import Lab
+from uploads.pod import SIZE, Pod
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +45,11 @@ async def lab(upload_machine: WholeMachine, client: Client, namespace: str) -> A
     await eventually(made.gives_tokens)
     yield made
     await made.clear()
+
+
+@pytest.fixture
+async def pod(tmp_path: Path) -> AsyncIterator[Pod]:
+    options = ImportOptions(size=SIZE, limit=SIZE, replace=True, only_file=True)
+    made = Pod(importing(tmp_path / "disk.img", options, lambda _done, _total: None), tmp_path)
+    async with made.open():
+        yield made

@@ -25,24 +25,15 @@ from ingot.cli.volume.parcel import Parcel
 from ingot.cli.volume.sending import Sending
 from ingot.control.reach import Line
 from ingot.control.uploads.credentials import credentials_of
-from ingot.web.destination import Destination, Destinations
+from ingot.web.destination import Destination
 from ingot.web.proxy import Proxy
 from uploads.disks_to_send import MIB, a_disk
+from uploads.pod import OnePod
 from uploads.worker_process import UploadWorker
 
 SIZE = 64 * MIB
 LENGTH = 16 * MIB
 CUT = 6 * MIB
-
-
-class OnePod(Destinations):
-    """Whoever asks is sent there."""
-
-    def __init__(self, found: Destination) -> None:
-        self._found = found
-
-    async def find(self, token: str) -> Destination:
-        return self._found
 
 
 class Api:

@@ -4,91 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import aiohttp
 import pytest
-from aiohttp.test_utils import RawTestServer
 
 from eventual import eventually
 from ingot.images.pipeline.arrival import Arrival
-from ingot.images.pipeline.options import ImportOptions
-from ingot.images.upload import Fill, Upload, importing, most_bytes
-from ingot.web.receiver import Receiver
-
-MIB = 1 << 20
-SIZE = 8 * MIB
-
-
-class Pod:
-    """A receiver without its process and TLS, and a client of it."""
-
-    def __init__(self, fill: Fill, directory: Path) -> None:
-        self._target = directory / "disk.img"
-        self.receiver = Receiver("word")
-        self.upload = Upload(fill, most_bytes(SIZE), directory / "record", self.receiver.changed)
-        self.receiver.upload = self.upload
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        known = {"Authorization": "Bearer word"}
-        async with (
-            RawTestServer(self.receiver._handle) as server,
-            aiohttp.ClientSession(server.make_url("/"), headers=known) as self._http,
-        ):
-            yield
-        self.upload.end()
-
-    @property
-    def disk(self) -> bytes | None:
-        """What is in the volume under the name of its disk."""
-        return self._target.read_bytes() if self._target.exists() else None
-
-    async def put(self, *pieces: bytes, **headers: str) -> tuple[int, str]:
-        """The answer to a body in chunks, without a length unless one is said."""
-        return await self._put(_each(*pieces), headers)
-
-    async def cut(self, *pieces: bytes, **headers: str) -> None:
-        """The connection breaks behind these bytes."""
-        wanted = self.upload.offset + len(b"".join(pieces))
-
-        async def broken() -> AsyncIterator[bytes]:
-            for piece in pieces:
-                yield piece
-            await eventually(lambda: _is(self.upload.offset == wanted))
-            raise ConnectionResetError
-
-        with pytest.raises((aiohttp.ClientError, ConnectionResetError)):
-            await self._put(broken(), headers)
-        await eventually(lambda: _is(self.receiver._idle.is_set()))
-
-    async def _put(self, body: AsyncIterator[bytes], headers: dict[str, str]) -> tuple[int, str]:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self._http.put("/", data=body, headers=named) as answer:
-            return answer.status, await answer.text()
-
-    async def head(self) -> dict[str, str]:
-        async with self._http.head("/") as answer:
-            return {name: value for name, value in answer.headers.items() if name.startswith("Upload-")}
-
-
-async def _each(*pieces: bytes) -> AsyncIterator[bytes]:
-    for piece in pieces:
-        yield piece
-
-
-async def _is(value: bool) -> bool:
-    return value
-
-
-@pytest.fixture
-async def pod(tmp_path: Path) -> AsyncIterator[Pod]:
-    options = ImportOptions(size=SIZE, limit=SIZE, replace=True, only_file=True)
-    made = Pod(importing(tmp_path / "disk.img", options, lambda _done, _total: None), tmp_path)
-    async with made.open():
-        yield made
+from uploads.pod import MIB, SIZE, Pod, is_so
 
 
 @pytest.fixture
@@ -173,15 +95,15 @@ async def test_who_comes_while_another_upload_is_synced_is_not_told_that_his_was
     pod = Pod(fill, tmp_path)
     async with pod.open():
         pod.upload.begin(MIB, "one")
-        await eventually(lambda: _is(pod.upload.settled))
+        await eventually(lambda: is_so(pod.upload.settled))
         assert pod.upload.bring(0, b"a" * MIB)
         assert await asyncio.to_thread(read.wait, 20)
         second = asyncio.create_task(pod.put(*([] if headers else [b"b" * MIB]), **headers))
-        await eventually(lambda: _is(not pod.receiver._idle.is_set() or second.done()))
+        await eventually(lambda: is_so(not pod.receiver._idle.is_set() or second.done()))
         synced.set()
         answered, said = await second
         assert answered == code, said
-        await eventually(lambda: _is(pod.upload.complete))
+        await eventually(lambda: is_so(pod.upload.complete))
 
 
 async def test_a_refusal_does_not_call_a_volume_empty_that_is_not(pod: Pod, former: bytes) -> None:

@@ -34,15 +34,18 @@ async def offset(lab: Lab, token: str) -> int:
     return int(found.headers["upload-offset"])
 
 
-@pytest.mark.parametrize("packed", [as_qcow2, as_gzip, None])
-async def test_plain_curl_fills_a_volume(lab: Lab, tmp_path: Path, packed) -> None:
+@pytest.mark.parametrize(
+    ("packed", "said"),
+    [(as_qcow2, ()), (as_gzip, ()), (as_gzip, ("--header", "Content-Encoding: gzip")), (None, ())],
+)
+async def test_plain_curl_fills_a_volume(lab: Lab, tmp_path: Path, packed, said: tuple[str, ...]) -> None:
     """B8: every byte is there, grown to the volume's size, and the volume is bound only then."""
     content = a_disk(tmp_path / "disk.raw")
     file = packed(tmp_path / "disk.raw") if packed else tmp_path / "disk.raw"
     await lab.volume("disk")
     claim = await lab.client.get(VOLUME_CLAIMS, "disk", lab.namespace)
     assert not claim["spec"].get("volumeName")
-    answer = await sent(lab, await lab.token("disk"), file)
+    answer = await sent(lab, await lab.token("disk"), file, *said)
     assert answer.code == 200, answer
     await lab.phase("disk", "Succeeded")
     found = (await lab.disk("disk")).read_bytes()

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 import aiohttp
@@ -12,6 +12,10 @@ from aiohttp.http_exceptions import HttpProcessingError
 # A client that sends nothing for so long is gone, or might as well be.
 IDLE_SECONDS = 60.0
 OFFSET, LENGTH, IDENTITY = "Upload-Offset", "Upload-Length", "Upload-Identity"
+ENCODING = "Content-Encoding"
+# A body is taken as it comes. A file that is packed is unpacked by its import, whatever is said of it; a form is not.
+_UNPACKED = ("identity",)
+_PACKINGS = (*_UNPACKED, "gzip", "x-gzip", "zstd")
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 _NUMBER = re.compile(r"\d{1,18}")
 _WORD = re.compile(r"[!-~]{1,128}")
@@ -21,11 +25,12 @@ _PIECE = 256 << 10
 
 
 class BadBody(Exception):
-    """It is not what it says, or does not say what it is: `why`."""
+    """It is not what it says, or does not say what it is: `why`; `code` is HTTP's word for that."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, code: int = 400) -> None:
         super().__init__(why)
         self.why = why
+        self.code = code
 
 
 class Cut(Exception):
@@ -50,6 +55,7 @@ class Part:
 
 def part_of(request: web.BaseRequest, form: bool) -> Part:
     """What the headers say. Raises BadBody."""
+    _check_encoding(request, _UNPACKED if form else _PACKINGS)
     length = None if form else request.content_length
     identity = request.headers.get(IDENTITY, "")
     if identity and not _WORD.fullmatch(identity):
@@ -63,6 +69,12 @@ def part_of(request: web.BaseRequest, form: bool) -> Part:
     if not _NUMBER.fullmatch(offset):
         raise BadBody(f"{OFFSET} is {offset[:40]!r}; it must be a number of bytes")
     return Part(int(offset), int(offset) + length if length is not None else 0, True, int(offset) == 0, identity)
+
+
+def _check_encoding(request: web.BaseRequest, taken: Sequence[str]) -> None:
+    told = ", ".join(request.headers.getall(ENCODING, ()))
+    if told and told.lower() not in taken:
+        raise BadBody(f"{ENCODING} is {told[:40]!r}; it must be {' or '.join(taken)}", 415)
 
 
 def _ranged(text: str, length: int | None, identity: str) -> Part:

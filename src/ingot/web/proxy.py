@@ -15,7 +15,7 @@ from ingot.control.reach import Line
 from ingot.control.uploads.token import MOST_CHARACTERS
 from ingot.kube.transport import ConnectionFailed
 from ingot.web import cors
-from ingot.web.body import IDENTITY, LENGTH, OFFSET, BadBody, Cut, pieces
+from ingot.web.body import ENCODING, IDENTITY, LENGTH, OFFSET, BadBody, Cut, pieces
 from ingot.web.destination import Destination, Destinations, NotReady, Refused
 from ingot.web.door import proceed, refusal
 from ingot.web.receiver import FORM
@@ -35,7 +35,7 @@ _STARTING_PAUSE = 0.1
 # Claims that were filled, while the API may not say so yet.
 _MOST_REMEMBERED = 1024
 # What of a request is for the pod.
-_HANDED_ON = ("Content-Length", "Content-Range", "Content-Type", OFFSET, IDENTITY)
+_HANDED_ON = ("Content-Length", "Content-Range", "Content-Type", ENCODING, OFFSET, IDENTITY)
 _MOST_ANSWER = 64 << 10
 
 
@@ -83,7 +83,7 @@ class Proxy:
             log.warning("a token cannot be looked at: %s", error)
             return refusal(503, "the API server does not answer; try again", {"Retry-After": "5"})
         except BadBody as error:
-            return refusal(400, error.why)
+            return refusal(error.code, error.why)
         except Cut as error:
             return refusal(408, error.why)
         except (aiohttp.ClientError, OSError) as error:
@@ -102,10 +102,10 @@ class Proxy:
                 await asyncio.sleep(_STARTING_PAUSE)
 
     async def _attempt(self, request: web.BaseRequest, destination: Destination, path: str) -> web.Response:
-        headers = {name: request.headers[name] for name in _HANDED_ON if name in request.headers}
+        headers = {name: ", ".join(request.headers.getall(name)) for name in _HANDED_ON if name in request.headers}
         headers["Authorization"] = f"Bearer {destination.credentials.word}"
         has_body = request.method != "HEAD" and request.body_exists
-        stopped: list[Cut] = []
+        stopped: list[BadBody | Cut] = []
         try:
             async with (
                 _session(destination.line) as session,
@@ -135,14 +135,21 @@ class Proxy:
             self._filled.popitem(last=False)
 
 
-async def _body(request: web.BaseRequest, stopped: list[Cut]) -> AsyncIterator[bytes]:
-    """What the client sends, once the pod wants it; the reason where that ends too early is put into `stopped`."""
+async def _body(request: web.BaseRequest, stopped: list[BadBody | Cut]) -> AsyncIterator[bytes]:
+    """What the client sends, once the pod wants it; the reason where that ends too early is put into `stopped`.
+
+    What goes beyond the length that the pod is told never gets there: aiohttp leaves it out and says nothing.
+    """
     await proceed(request)
+    length, sent = request.content_length, 0
     try:
         async with aclosing(pieces(request, form=False)) as coming:
             async for piece in coming:
+                sent += len(piece)
+                if length is not None and sent > length:
+                    raise BadBody(f"more bytes have come than the {length} of Content-Length")
                 yield piece
-    except Cut as error:
+    except (BadBody, Cut) as error:
         stopped.append(error)
         raise
 

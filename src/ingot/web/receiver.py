@@ -117,7 +117,7 @@ class Receiver:
         try:
             return await self._take(request, upload, form=request.path == FORM)
         except BadBody as error:
-            return refusal(400, error.why)
+            return refusal(error.code, error.why)
         except Cut as error:
             log.warning("the upload has stopped at byte %d: %s", upload.offset, error.why)
             return refusal(408, error.why, _place(upload))

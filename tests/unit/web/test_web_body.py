@@ -32,6 +32,21 @@ def test_a_part_is_known_by_its_headers(headers: dict[str, str], part: Part) -> 
     assert part_of(a_request(**headers), form=False) == part
 
 
+@pytest.mark.parametrize("encoding", ["identity", "gzip", "GZip", "x-gzip", "zstd"])
+def test_a_packed_file_is_as_long_as_it_is_sent(encoding: str) -> None:
+    part = part_of(a_request(Content_Length="9", Content_Encoding=encoding), form=False)
+    assert part == Part(0, 9, True, True)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "form"), [("deflate", False), ("br", False), ("gzip, gzip", False), ("gzip", True), ("zstd", True)]
+)
+def test_an_encoding_that_no_import_unpacks_is_refused(encoding: str, form: bool) -> None:
+    with pytest.raises(BadBody, match=f"Content-Encoding is '{encoding}'; it must be identity") as refused:
+        part_of(a_request(Content_Encoding=encoding), form)
+    assert refused.value.code == 415
+
+
 def test_the_length_of_a_form_is_not_that_of_its_file() -> None:
     assert part_of(a_request(Content_Length="9"), form=True) == Part(0, 0, True, True)
 

@@ -54,6 +54,8 @@ class Connection(RequestHandler):
             "max_field_size": 2 * MAX_HEADER,
             "max_headers": MAX_FIELDS,
             "keepalive_timeout": patience.idle,
+            # Nobody makes us unpack what comes before it is known who sends it, and what is handed on is as it came.
+            "auto_decompress": False,
         }
         super().__init__(manager, **limits, **options)
         self._clock: asyncio.AbstractEventLoop = options["loop"]

@@ -1,6 +1,7 @@
 """Connections: those who send half a request, nothing, too much, or do not read, are hung up on."""
 
 import asyncio
+import gzip
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -177,3 +178,12 @@ async def test_bodies_are_not_headers() -> None:
             writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
             await reader.readuntil(b"%d 1" % len(body))
+
+
+async def test_a_body_is_as_long_as_it_is_sent_whatever_its_encoding() -> None:
+    """Nothing is unpacked for whom nobody knows yet: eight bytes or a bomb."""
+    packed = gzip.compress(bytes(1 << 20))
+    async with connected(PLENTY) as (reader, writer):
+        head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % len(packed) + packed)
+        assert (await reader.readuntil(b"%d 1" % len(packed))).startswith(b"HTTP/1.1 200 OK\r\n")
