@@ -14,7 +14,6 @@ from ingot.control.reach import Line
 from ingot.control.uploads.credentials import Credentials
 from ingot.host import sockets
 from ingot.images.upload import Fill, Upload, most_bytes
-from ingot.standalone.http.connection import Handle
 from ingot.web.destination import Destination, Destinations
 from ingot.web.door import Door
 from ingot.web.proxy import Proxy
@@ -45,10 +44,11 @@ class Pod:
         self.receiver = Receiver("word")
         self.upload = Upload(fill, most_bytes(SIZE), directory / "record", self.receiver.changed)
         self.receiver.upload = self.upload
+        self._door = Door(self.receiver._handle)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        async with _answering(self.receiver._handle, self.socket) as self._http:
+        async with _answering(self._door, self.socket) as self._http:
             yield
         self.upload.end()
 
@@ -58,9 +58,14 @@ class Pod:
         destination = Destination(Line("pod", self.socket), Credentials(bytes(32), "word"), "a-claim")
         direct = self._http, self._path
         self._path = "/v1beta1/upload"
-        async with _answering(Proxy(OnePod(destination)), self._directory / "endpoint") as self._http:
+        async with _answering(Door(Proxy(OnePod(destination))), self._directory / "endpoint") as self._http:
             yield
         self._http, self._path = direct
+
+    @property
+    def has_clients(self) -> bool:
+        """Whether somebody is connected, as far as the receiver knows."""
+        return any(each.connected for each in self._door.connections)
 
     @property
     def disk(self) -> bytes | None:
@@ -104,9 +109,8 @@ class Pod:
 
 
 @asynccontextmanager
-async def _answering(handle: Handle, place: Path) -> AsyncIterator[aiohttp.ClientSession]:
-    """A door at a socket, and a client before it that knows the word."""
-    door = Door(handle)
+async def _answering(door: Door, place: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client before a door at a socket, that knows the word."""
     await door.open_socket(sockets.listen(place))
     known = {"Authorization": "Bearer word"}
     try:

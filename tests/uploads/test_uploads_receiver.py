@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from eventual import eventually
+from ingot.images.fault import ImageFault
 from ingot.images.pipeline.arrival import Arrival
 from uploads.pod import MIB, SIZE, Pod, is_so
 
@@ -112,3 +113,37 @@ async def test_a_refusal_does_not_call_a_volume_empty_that_is_not(pod: Pod, form
     assert code == 400
     assert said.endswith("; the volume does not have this disk, and waits for another upload\n")
     assert pod.disk == former
+
+
+async def test_clients_that_go_while_an_upload_begins_leave_one_import(tmp_path: Path) -> None:
+    """B8: two at once would write to one disk, and the one that nobody brings bytes to would never end."""
+    running, most, may_end = 0, 0, threading.Event()
+
+    def fill(arrival: Arrival, _identity: str) -> int:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        try:
+            with arrival.stream() as stream:
+                while stream.readinto(memoryview(bytearray(MIB))):
+                    pass
+        except ImageFault:
+            assert may_end.wait(20)
+            raise
+        finally:
+            running -= 1
+        return SIZE
+
+    pod = Pod(fill, tmp_path)
+    async with pod.open():
+        await pod.cut(b"a" * MIB, Content_Length=str(2 * MIB))
+        gone = asyncio.create_task(pod.send(b"b"))
+        await eventually(lambda: is_so(not pod.receiver._idle.is_set()))
+        gone.cancel()
+        await eventually(lambda: is_so(not pod.has_clients))
+        code, said = await pod.send(b"c" * MIB)
+        assert (code, said) == (503, "another upload to the volume is under way: try again when it has ended\n")
+        may_end.set()
+        await eventually(lambda: is_so(pod.receiver._idle.is_set()))
+        assert (await pod.send(b"d" * MIB))[0] == 200
+    assert most == 1

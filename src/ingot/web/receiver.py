@@ -135,7 +135,7 @@ class Receiver:
     async def _take(self, request: web.BaseRequest, upload: Upload, *, form: bool) -> web.Response:
         part = part_of(request, form)
         if part.anew:
-            await asyncio.to_thread(upload.begin, part.total, part.identity)
+            await _begin(upload, part)
         else:
             upload.take_up()
         await self._until(lambda: upload.settled)
@@ -189,6 +189,16 @@ class Receiver:
         code = _CODES.get(fault.reason, 503 if fault.retry else 400)
         text = f"{fault.reason}: {self._words(fault)}; the volume does not have this disk, and waits for another upload"
         return refusal(code, text)
+
+
+async def _begin(upload: Upload, part: Part) -> None:
+    """Has ended when the thread has that does it, also where the client is gone: whoever came earlier would begin
+    another upload beside this one."""
+    beginning = asyncio.create_task(asyncio.to_thread(upload.begin, part.total, part.identity))
+    try:
+        await asyncio.shield(beginning)
+    finally:
+        await asyncio.wait([beginning])
 
 
 def _misfit(upload: Upload, part: Part) -> web.Response | None:
