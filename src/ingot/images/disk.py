@@ -6,7 +6,7 @@ from ingot.images.content import Content, FileContent, read
 from ingot.images.fault import ImageFault
 from ingot.images.qcow2.header import MOST_BYTES
 from ingot.images.qcow2.reader import Qcow2
-from ingot.images.sniff import HEAD, PAGE, page_fault, sniff
+from ingot.images.sniff import HEAD, refuse, sniff
 
 _RAW = ("raw", "iso")
 _FOREIGN = ("vmdk", "vdi", "vhdx", "vhd")
@@ -55,7 +55,6 @@ def _decoded(content: Content, format: str, subject: str, limit: int) -> Content
             message = f"its format, {format}, is decoded from a local file only: copy it, or make it a qcow2"
             raise ImageFault(subject, "NeedsFile", message)
         return ForeignDisk(content, format, subject, limit)
-    if format == PAGE:
-        raise page_fault(subject)
+    refuse(format, subject)
     message = f"its format is {format}; it must be one of {', '.join(FORMATS)}"
     raise ImageFault(subject, "BadFormat", f"{message}: unpack it, or make a disk of it with `ingot image pull` first")

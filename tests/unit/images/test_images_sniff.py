@@ -1,16 +1,19 @@
 """What a file is, by its first bytes."""
 
+import bz2
 import gzip
 import io
 import lzma
 import subprocess
 import tarfile
+import zipfile
 from pathlib import Path
 
 import lz4.frame
 import pytest
 from backports import zstd
 
+from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import ImportOptions
@@ -63,6 +66,46 @@ def test_web_pages_are_known_and_are_no_disks(head: bytes, tmp_path: Path) -> No
             import_image(Source.parse(str(page)), tmp_path / "target", ImportOptions(), lambda *_: None)
         assert (caught.value.reason, caught.value.retry) == ("BadFormat", False)
         assert not (tmp_path / "target").exists()
+
+
+def _zip() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("disk.raw", bytes(4096))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("head", "format"),
+    [
+        (bz2.compress(bytes(4096)), "bzip2"),
+        (bz2.compress(b""), "bzip2"),
+        (_zip(), "zip"),
+        (b"7z\xbc\xaf\x27\x1c\0\4", "7z"),
+        (b"Rar!\x1a\x07\x01\0", "rar"),
+        (b"Rar!\x1a\x07\0", "rar"),
+        (lzma.compress(bytes(4096), lzma.FORMAT_ALONE), "lzma"),
+        (b"\x5d\0\0\x80\0" + (20 << 30).to_bytes(8, "little") + b"\0data", "lzma"),
+    ],
+)
+def test_packings_that_nobody_unpacks_are_no_disks(head: bytes, format: str, tmp_path: Path) -> None:
+    assert sniff(head) == format
+    packed = tmp_path / "disk.img"
+    for content in (head, gzip.compress(head)):
+        packed.write_bytes(content)
+        with pytest.raises(ImageFault, match=f"packed with {format}, .* give the disk itself, or packed with gzip"):
+            import_image(Source.parse(str(packed)), tmp_path / "target", ImportOptions(), lambda *_: None)
+        assert not (tmp_path / "target").exists()
+    packed.write_bytes(head)
+    with pytest.raises(ImageFault, match=f"packed with {format}"):
+        open_disk(packed)
+
+
+@pytest.mark.parametrize(
+    "head", [b"BZh91AY and more", b"PK\x03\x05", b"7zip", b"Rar!", b"\x5d" + bytes(40), b"\x5d\0\0\1\0" + b"boot" * 9]
+)
+def test_what_only_begins_like_a_packing_is_raw(head: bytes) -> None:
+    assert sniff(head) == "raw"
 
 
 @pytest.mark.parametrize("head", [b"<ht ml>", b"<!doctype svg>", b"text <html>", b"<" * 40, b" " * HEAD])

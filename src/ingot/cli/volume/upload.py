@@ -84,7 +84,7 @@ def _size_of(file: Path) -> int:
     from ingot.images.content import FileContent
     from ingot.images.disk import FORMATS, format_of, open_disk
     from ingot.images.fault import ImageFault
-    from ingot.images.sniff import PAGE
+    from ingot.images.sniff import NO_DISKS
 
     try:
         content = FileContent(file)
@@ -92,7 +92,7 @@ def _size_of(file: Path) -> int:
             found = format_of(content)
         finally:
             content.close()
-        if found not in (*FORMATS, PAGE):
+        if found not in (*FORMATS, *NO_DISKS):
             return 0
         disk = open_disk(file)
         try:

@@ -97,7 +97,9 @@ class DataSources:
                 )
             if key.namespace != namespace_of(link):
                 message = f'spec.source: DataSource "{key}" is in another namespace than DataSource "{key_of(link)}": '
-                return _Found("CrossNamespaceReference", f"{message}name one of the same, or the pvc or snapshot itself")
+                return _Found(
+                    "CrossNamespaceReference", f"{message}name one of the same, or the pvc or snapshot itself"
+                )
             seen.add(key)
             found = self._links.cache.get(key)
             if found is None:

@@ -16,7 +16,7 @@ from ingot.images.pipeline.target import FileTarget
 from ingot.images.pipeline.writer import Writer
 from ingot.images.qcow2.arrivals import ENDLESS
 from ingot.images.qcow2.stream import Qcow2Stream
-from ingot.images.sniff import PAGE, page_fault
+from ingot.images.sniff import refuse
 
 Write = Callable[[int, memoryview], None]
 RAW = ("raw", "iso")
@@ -189,7 +189,6 @@ def open_sink(format: str, subject: str, write: Write, bounds: Bounds, spool: Pa
 
 def check_disk(format: str, subject: str) -> None:
     """Raises ImageFault for a format that no disk has."""
-    if format == PAGE:
-        raise page_fault(subject)
+    refuse(format, subject)
     if format in PACKED:
         raise ImageFault(subject, "BadFormat", f"its disk is {format} once more: unpack it before")
