@@ -130,6 +130,27 @@ async def test_a_release_that_was_pushed_anew_is_found_by_who_asks_or_cannot_imp
         assert (await asker.newest(asking | {"status": {"conditions": [failed]}})).digest == anew
 
 
+async def test_a_file_on_several_servers_is_one_version_until_somebody_asks() -> None:
+    tags = iter("abcd")
+
+    def mirrors(_asked: Asked, client: socket.socket) -> None:
+        date = "Wed, 21 Oct 2026 07:28:00 GMT"
+        answer(client, 200, etag=f'"{next(tags)}"', last_modified=date, content_length="4")
+
+    with FaultyServer(mirrors) as server:
+        asking = cron(server.host, 0, web=True)
+
+        async def look() -> str:
+            told = answered(asking, await Asker(cast("Client", None)).newest(asking), 0.0)
+            asking["metadata"]["annotations"] = {key: text for key, text in told.items() if text is not None}
+            return str(told[names.DESIRED_DIGEST])
+
+        first = await look()
+        assert await look() == first
+        asking["metadata"]["annotations"][names.CHECK_NOW] = "now"
+        assert await look() != first
+
+
 async def test_without_a_tag_and_a_release_looks_take_turns_with_one_request_each() -> None:
     tags = ["latest"]
 

@@ -198,6 +198,21 @@ def test_a_file_is_known_by_what_its_server_says_of_it(header: dict[str, str]) -
         assert known.name == "2026-10-21T07:28:00Z"
 
 
+@pytest.mark.parametrize("change", [{}, {"Last-Modified": "Wed, 21 Oct 2026 07:28:01 GMT"}, {"Content-Length": "5"}])
+def test_servers_of_one_name_with_etags_of_their_own_have_one_version_while_date_and_size_agree(
+    change: dict[str, str],
+) -> None:
+    web = Web({"ETag": '"a"', "Last-Modified": "Wed, 21 Oct 2026 07:28:00 GMT", "Content-Length": "4"})
+    with FaultyServer(web) as server:
+        url = f"{server.url}/disk.qcow2"
+        known = newest_file(visitor(), url)
+        web.headers |= {"ETag": '"b"', **change}
+        found = newest_file(visitor(), url, known=known)
+        assert (found == known) == (not change)
+        del web.headers["Content-Length"]
+        assert newest_file(visitor(), url, known=known) != known
+
+
 def test_a_server_that_answers_no_head_is_asked_by_get_which_is_broken_off() -> None:
     web = Web({"ETag": '"a"'}, heads=False)
     with FaultyServer(web) as server:

@@ -71,8 +71,9 @@ VERSION = "ingot.io/version"
 NEWEST_VERSION = "ingot.io/newest-version"
 # Of a registry source without a tag: the last look was at its list of tags, and not at `latest`.
 TAGS_LISTED = "ingot.io/tags-listed"
-# Of a web source whose checksum is published: what the newest version must have.
+# Of a web source: what the newest version must have, where its checksum is published; else its size, if that is told.
 NEWEST_CHECKSUM = "ingot.io/newest-checksum"
+NEWEST_SIZE = "ingot.io/newest-size"
 # Of a cron: when its source was last asked and is asked next, and the StorageClass of its imports.
 NEXT_CRON_TIME = "cdi.kubevirt.io/storage.import.nextCronTime"
 LAST_CRON_TIME = "cdi.kubevirt.io/storage.import.lastCronTime"

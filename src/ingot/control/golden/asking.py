@@ -162,16 +162,25 @@ def _settings(kind: str, way: _Way) -> Settings:
 
 
 def _ask_registry(registry: Registry, cron: Object, way: _Way) -> Version:
-    listed = annotation(cron, names.TAGS_LISTED) == "true"
-    known = Version(annotation(cron, names.DESIRED_DIGEST), annotation(cron, names.NEWEST_VERSION), listed=listed)
-    certain = known.digest and not _is_doubted(cron)
     prereleases = annotation(cron, names.PRERELEASES) == "true"
-    return newest_image(registry, way.given["url"], known if certain else None, prereleases=prereleases)
+    return newest_image(registry, way.given["url"], _known(cron), prereleases=prereleases)
+
+
+def _known(cron: Object) -> Version | None:
+    """The version that was seen last, for sources that may still have it."""
+    if _is_doubted(cron) or not annotation(cron, names.DESIRED_DIGEST):
+        return None
+    return Version(
+        annotation(cron, names.DESIRED_DIGEST),
+        annotation(cron, names.NEWEST_VERSION),
+        size=annotation(cron, names.NEWEST_SIZE),
+        listed=annotation(cron, names.TAGS_LISTED) == "true",
+    )
 
 
 def _is_doubted(cron: Object) -> bool:
-    """Whether a release that is known is asked for all the same: somebody wants to know, or it cannot be imported. It
-    may have been pushed anew, though that is not done."""
+    """Whether what is known is asked for all the same: somebody wants to know, or it cannot be imported. A release may
+    have been pushed anew, and a file replaced by one of its date and size, though that is not done."""
     failed = (condition(cron, UP_TO_DATE) or {}).get("reason") == IMPORT_FAILED
     return failed or annotation(cron, names.CHECK_NOW) != annotation(cron, names.CHECKED)
 
@@ -179,7 +188,7 @@ def _is_doubted(cron: Object) -> bool:
 def _ask_web(registry: Registry, cron: Object, way: _Way) -> Version:
     authorization = _login(way).basic if way.given.get("secretRef") else ""
     visitor = Visitor(registry.transport, authorization, way.headers)
-    return newest_file(visitor, way.given["url"], annotation(cron, names.CHECKSUM_FILE))
+    return newest_file(visitor, way.given["url"], annotation(cron, names.CHECKSUM_FILE), _known(cron))
 
 
 def _login(way: _Way) -> Credentials:

@@ -149,6 +149,7 @@ def answered(cron: Object, found: Version, now: float) -> dict[str, str | None]:
         names.DESIRED_DIGEST: found.digest,
         names.NEWEST_VERSION: found.name,
         names.NEWEST_CHECKSUM: found.checksum or None,
+        names.NEWEST_SIZE: found.size or None,
         names.TAGS_LISTED: "true" if found.listed else None,
         names.UNREACHABLE_SINCE: None,
         names.UNREACHABLE_WHY: None,

@@ -40,9 +40,18 @@ class Visitor:
         return self.transport.request(request)
 
 
-def newest_file(visitor: Visitor, url: str, checksum_file: str = "") -> Version:
-    """What lies behind `url` at present: one HEAD, or one GET of `checksum_file`. Raises ImageFault."""
-    return _by_checksum(visitor, url, checksum_file) if checksum_file else _by_server(visitor, url)
+def newest_file(visitor: Visitor, url: str, checksum_file: str = "", known: Version | None = None) -> Version:
+    """What lies behind `url` at present: one HEAD, or one GET of `checksum_file`. Raises ImageFault.
+
+    What has the date and the size of the `known` version is that one, whatever its ETag: the servers behind one name
+    often have their own.
+    """
+    if checksum_file:
+        return _by_checksum(visitor, url, checksum_file)
+    found = _by_server(visitor, url)
+    if known and found.size and (found.name, found.size) == (known.name, known.size):
+        return known
+    return found
 
 
 def _by_server(visitor: Visitor, url: str) -> Version:
@@ -52,7 +61,8 @@ def _by_server(visitor: Visitor, url: str) -> Version:
         response = visitor.ask("GET", url)
     if response.status != 200:
         raise refusal(response)
-    tag, date = (str(response.headers.get(name, ""))[:_LONGEST] for name in ("ETag", "Last-Modified"))
+    told = (str(response.headers.get(name, ""))[:_LONGEST] for name in ("ETag", "Last-Modified", "Content-Length"))
+    tag, date, size = told
     response.close()
     if not tag and not date:
         message = (
@@ -60,7 +70,7 @@ def _by_server(visitor: Visitor, url: str) -> Version:
         )
         raise ImageFault(public(url), "NoValidator", message)
     digest = hashlib.sha256((tag or date).encode()).hexdigest()
-    return Version(f"sha256:{digest}", _day(date) or digest[:12])
+    return Version(f"sha256:{digest}", _day(date) or digest[:12], size=size)
 
 
 def _by_checksum(visitor: Visitor, url: str, checksum_file: str) -> Version:
