@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import socket
@@ -216,6 +217,34 @@ async def test_a_secret_that_is_no_base64_is_told() -> None:
     asking["spec"]["template"]["spec"]["source"]["registry"]["secretRef"] = "login"
     fault = await refused(Asker(cast("Client", SimpleNamespace(get=get))), asking)
     assert (fault.subject, fault.reason) == ('Secret "login"', "BadSecret")
+
+
+async def test_a_look_costs_one_request_though_more_ask_with_secrets_of_their_own_than_clients_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def registry(asked: Asked, client: socket.socket) -> None:
+        if asked.headers.get("authorization"):
+            answer(client, 200, docker_content_digest=f"sha256:{'a' * 64}")
+        else:
+            answer(client, 401, www_authenticate='Basic realm="disks"')
+
+    async def get(_resource: object, _name: str, namespace: str) -> Object:
+        given = {"accessKeyId": namespace, "secretKey": "word"}
+        return {"data": {key: base64.b64encode(text.encode()).decode() for key, text in given.items()}}
+
+    monkeypatch.setattr(module, "_KEPT", 2)
+    asker = Asker(cast("Client", SimpleNamespace(get=get)), ManualClock())
+    with FaultyServer(registry) as server:
+        for looks in range(3):
+            before = len(server.asked)
+            for namespace in ("a", "b", "c"):
+                asking = cron(server.host, 0, namespace=namespace)
+                asking["spec"]["template"]["spec"]["source"]["registry"]["secretRef"] = "login"
+                await asker.newest(asking)
+            # The first of all learns what the registry wants.
+            assert len(server.asked) - before == 3 + (looks == 0)
+        users = {asked.headers.get("authorization") for asked in server.asked}
+        assert len(users - {None}) == 3
 
 
 async def test_connections_of_one_way_to_ask_are_closed_while_others_are_asked(

@@ -22,8 +22,10 @@ from ingot.images.headers import parse_header
 from ingot.images.reference import Reference
 from ingot.images.registry import credentials
 from ingot.images.registry.address import netloc, public, split
+from ingot.images.registry.auth import Challenges
 from ingot.images.registry.client import Registry
 from ingot.images.registry.credentials import Credentials
+from ingot.images.registry.recent import Recent
 from ingot.images.registry.settings import Settings
 from ingot.images.watching.file import Visitor, newest_file
 from ingot.images.watching.image import newest_image
@@ -63,6 +65,7 @@ class Asker:
         self._silence = Silence(clock)
         self._threads = ThreadPoolExecutor(ASKED_AT_ONCE, "asking")
         self._registries: OrderedDict[str, Registry] = OrderedDict()
+        self._challenges: Recent[str, Challenges] = Recent(_KEPT)
 
     async def newest(self, cron: Object) -> Version:
         """The newest version of the cron's source. Raises ImageFault."""
@@ -123,13 +126,19 @@ class Asker:
         """The client for that way to ask: always the same, so that connections and passes last. Raises ImageFault."""
         settings = _settings(kind, way)
         secrets = [way.secret, way.authorities] if kind == "registry" else [way.authorities]
-        key = hashlib.sha256(repr((settings, secrets)).encode()).hexdigest()
+        key = _digest(settings, secrets)
         if key not in self._registries:
-            self._registries[key] = Registry(settings)
+            # Thousands of namespaces may have a Secret each: what a registry wants of all of them is asked for once.
+            trust = _digest(replace(settings, logins={}), [way.authorities])
+            self._registries[key] = Registry(settings, self._challenges.made(trust, Challenges))
         self._registries.move_to_end(key)
         if len(self._registries) > _KEPT:
             self._registries.popitem(last=False)[1].close()
         return self._registries[key]
+
+
+def _digest(settings: Settings, secrets: list[dict[str, bytes]]) -> str:
+    return hashlib.sha256(repr((settings, secrets)).encode()).hexdigest()
 
 
 def _host(kind: str, url: str) -> str:

@@ -62,13 +62,21 @@ class _Pass:
     owner: str
 
 
+class Challenges(Recent[tuple[str, Origin], Challenge]):
+    """What registries want to see, by their names and by who answers. It may be shared by those who trust the same
+    servers, and outlive them."""
+
+    def __init__(self) -> None:
+        super().__init__(_MOST_CHALLENGES)
+
+
 class Auth:
     """Adds to requests what their registry wants to see. For several threads at once."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, challenges: Challenges) -> None:
         self._transport = transport
         self._passes: Recent[Scope, _Pass] = Recent(_MOST_PASSES)
-        self._challenges: Recent[tuple[str, Origin], Challenge] = Recent(_MOST_CHALLENGES)
+        self._challenges = challenges
         # Held while the pass of that scope is asked for, which takes as long as its server likes.
         self._turns: Recent[Scope, threading.Lock] = Recent(_MOST_PASSES)
 

@@ -10,7 +10,7 @@ from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference, check_registry
 from ingot.images.registry import listing, referrers, upload
-from ingot.images.registry.auth import Auth
+from ingot.images.registry.auth import Auth, Challenges
 from ingot.images.registry.config import MOST_BYTES as MOST_CONFIG
 from ingot.images.registry.config import Config, decode_config
 from ingot.images.registry.endpoint import Endpoint
@@ -51,9 +51,9 @@ class Registry:
     What is read is asked of the mirrors first; what is changed, of the registry itself. All raise ImageFault.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, challenges: Challenges | None = None) -> None:
         self.transport = Transport(settings or Settings.load())
-        self._auth = Auth(self.transport)
+        self._auth = Auth(self.transport, Challenges() if challenges is None else challenges)
         self._mirrors = self.transport.settings.mirrors
         self._endpoints: Recent[str, Endpoint] = Recent(_MOST_ENDPOINTS)
 
