@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from images.builder import Builder
 from images.servers.registry import DockerRegistry
@@ -20,10 +21,13 @@ from ingot.images.cache import Cache
 from ingot.images.chunk import CHUNK_SIZE
 from ingot.images.container_disk import open_container_disk
 from ingot.images.content import read
+from ingot.images.digest import Digest
 from ingot.images.disk import open_disk
 from ingot.images.lazy.open import open_lazy
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_INDEX, OCI_MANIFEST, Index, Manifest, Platform, encode
+from ingot.images.registry.platform import parse_platform
 from ingot.images.seeds import register
 
 SIZE = 4 << 20
@@ -150,6 +154,34 @@ def test_verify_reads_every_chunk(pushed: Reference) -> None:
     found = done("verify", pushed)
     assert found["chunks"] == done("inspect", pushed)["disk"]["chunks"]["count"]
     assert f"{pushed} is {found['digest']}" in run("verify", pushed).stdout
+
+
+def test_verify_reads_every_image_of_an_index(
+    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference], disk: Path
+) -> None:
+    reference, names = repository(), ["linux/amd64", "linux/arm64", "linux/s390x"]
+    for name in names:
+        disk.write_bytes(name.encode() + disk.read_bytes()[len(name) :])
+        digest = done("push", disk, reference, "--index", "--platform", name)["digest"]
+    index = registry.manifest(reference).parsed
+    assert isinstance(index, Index)
+    attested = encode(Manifest(config=registry.resolve(reference, parse_platform(names[0])).manifest.config, layers=[]))
+    registry.push_manifest(reference.at(Digest.of(attested)), attested, OCI_MANIFEST)
+    nowhere = Platform(os="unknown", architecture="unknown")
+    nothing = replace(index.manifests[0], digest=Digest.of(attested), size=len(attested), platform=nowhere)
+    noted = registry.push_manifest(reference, encode(replace(index, manifests=[nothing, *index.manifests])), OCI_INDEX)
+    found = done("verify", reference)
+    assert found["digest"] == str(noted) != digest
+    assert [each["platform"] for each in found["images"]] == names
+    assert found["chunks"] == sum(each["chunks"] for each in found["images"]) > 0
+    text = run("verify", reference).stdout
+    assert all(f"  {each['platform']}: {each['digest']}, 1 layer, " in text for each in found["images"])
+    layer = registry.resolve(reference, parse_platform(names[-1])).manifest.layers[0]
+    next(docker_registry.storage.rglob(f"{layer.digest.hex}/data")).write_bytes(bytes(layer.size))
+    result = run("verify", reference)
+    assert result.exit_code == 1
+    assert str(layer.digest) in result.output
+    assert done("verify", reference, "--platform", names[0])["images"] == found["images"][:1]
 
 
 @pytest.mark.parametrize("place", ["first chunk", "last chunk", "table", "footer"])

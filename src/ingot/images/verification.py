@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ingot.images.container_disk import ContainerDisk, open_container_disk
+from ingot.images.digest import Digest
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.fetching import fetch
+from ingot.images.reference import Reference
 from ingot.images.registry.client import Image, Registry
-from ingot.images.registry.manifest import Descriptor
+from ingot.images.registry.manifest import INDEXES, Descriptor, Index, Platform
 from ingot.images.stream import open_stream
 from ingot.images.watched_blob import WatchedBlob
 from ingot.images.zeros import are_zeros
@@ -27,6 +29,33 @@ class Verified:
     layers: int
     size: int
     chunks: int
+
+
+def named(
+    registry: Registry, reference: Reference, platform: Platform | None
+) -> tuple[Digest, list[tuple[str, Image]]]:
+    """The images that a reference stands for, one or more, with what each is for, and the digest of all: of an index
+    all but those for nothing, as attestations are, or else the one for `platform`. Raises ImageFault."""
+    if platform is not None:
+        image = registry.resolve(reference, platform)
+        return image.digest, [(str(platform), image)]
+    document = registry.manifest(reference)
+    entries = document.parsed.manifests if isinstance(document.parsed, Index) else None
+    if entries is None:
+        return document.digest, [("", registry.resolve(reference.at(document.digest)))]
+    images = [(str(each.platform or "any"), _entry(registry, reference, each)) for each in entries if _is_used(each)]
+    if not images:
+        raise ImageFault(str(reference), "NoPlatform", "it is an index without any image for a machine")
+    return document.digest, images
+
+
+def _is_used(entry: Descriptor) -> bool:
+    return entry.platform is None or entry.platform.os != "unknown"
+
+
+def _entry(registry: Registry, reference: Reference, entry: Descriptor) -> Image:
+    """An index within the index is asked for its own image of that platform."""
+    return registry.resolve(reference.at(entry.digest), entry.platform if entry.media_type in INDEXES else None)
 
 
 def verify_image(registry: Registry, image: Image, progress: Progress = lambda done, whole: None) -> Verified:
