@@ -170,11 +170,12 @@ async def test_a_file_is_published_again_and_again(administrator: Administrator,
         assert f"media is ready: {number}@" in await golden("publish", str(file), *publish, str(number))
         assert await administrator.content("media") == file.read_bytes()
     assert await administrator.states("media") == {"2": "current", "1": "kept"}
-    assert "media stands for 1@" in await golden("rollback", "media")
+    again = administrator.file("media.iso", 11)
+    assert "media is ready: 1@" in await golden("publish", str(again), *publish, "1")
+    assert "media stands for 2@" in await golden("rollback", "media")
+    assert "no version that served before 2@" in await golden("rollback", "media", code=1)
     assert "there is nobody to ask" in await golden("check", "media", code=1)
     assert "nothing follows media" in await golden("pin", "media", code=1)
-    again = administrator.file("media.iso", 12)
-    assert "media is ready: 2@" in await golden("publish", str(again), *publish, "2")
     file = administrator.file("media.iso", 13)
     assert "of before removed" in await golden("publish", str(file), *publish, "3")
     assert await administrator.states("media") == {"3": "current", "2": "kept"}

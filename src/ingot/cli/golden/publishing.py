@@ -63,8 +63,6 @@ class Publishing:
         notes = {
             names.DESIRED_DIGEST: f"sha256:{digest}",
             names.VERSION: version or file.name,
-            # Versions that were published within one second are told apart by it.
-            names.LAST_USE: micro_timestamp(SYSTEM.time()),
         }
         known = await found(self._session, DATA_VOLUMES, claim)
         if phase_of(known or {}) != SUCCEEDED:
@@ -104,8 +102,17 @@ class Publishing:
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-        await move(self._session, await find(self._session, self._name), to, seconds)
+        golden = await find(self._session, self._name)
+        for served in (golden.current, to):
+            if served is not None:
+                await self._note(served)
+        await move(self._session, golden, to, seconds)
         return await find(self._session, self._name)
+
+    async def _note(self, served: Kept) -> None:
+        """It serves now: so those who go back find what did so last, also where a version is published once more."""
+        change: Object = {"metadata": {"annotations": {names.LAST_USE: micro_timestamp(SYSTEM.time())}}}
+        await self._session.client.patch(served.victim.resource, served.name, change, served.key[0])
 
 
 def _look(file: Path) -> tuple[int, ...]:
