@@ -120,10 +120,10 @@ def test_an_index_of_platforms(
     pushed = push(registry, arm, reference, PushOptions(parse_platform("linux/arm64"), index=True))
     document = registry.manifest(reference)
     assert (document.media_type, document.digest) == (OCI_INDEX, pushed.digest)
-    push(registry, disk, reference, PushOptions(parse_platform("linux/arm64"), index=True))
+    push(registry, disk, reference, PushOptions(parse_platform("linux/arm64/v8"), index=True))
     index = registry.manifest(reference).parsed
     assert isinstance(index, Index)
-    assert [str(each.platform) for each in index.manifests] == ["linux/amd64", "linux/arm64"]
+    assert [str(each.platform) for each in index.manifests] == ["linux/amd64", "linux/arm64/v8"]
     for name in ("linux/amd64", "linux/arm64"):
         opened = open_container_disk(registry, registry.resolve(reference, parse_platform(name)))
         assert open_disk(opened.content()).size == SIZE

@@ -8,6 +8,7 @@ from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.contest import outlast
 from ingot.images.registry.manifest import OCI_INDEX, OCI_MANIFEST, Descriptor, Index, Manifest, Platform, encode
+from ingot.images.registry.platform import is_same
 from ingot.images.registry.repository import Document
 
 
@@ -44,7 +45,7 @@ class _Joining:
         return digest if self.entry.digest in there or there - self.replaced else None
 
     def _is_rival(self, other: Descriptor) -> bool:
-        return str(other.platform) == str(self.entry.platform)
+        return is_same(other.platform, self.entry.platform)
 
     def _present(self) -> tuple[Digest | None, list[Descriptor]]:
         """What is at the reference: an index with its entries, or one image without an index."""
