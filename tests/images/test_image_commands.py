@@ -210,6 +210,26 @@ def test_verify_finds_what_is_broken(
         path.write_bytes(kept)
 
 
+def test_a_damaged_layer_is_mended_by_what_the_message_says(
+    docker_registry: DockerRegistry, registry: Registry, repository: Callable[[], Reference], disk: Path
+) -> None:
+    """The registry has the same blob already, whatever has become of it, when the disk is only pushed again."""
+    reference = repository()
+    disk.write_bytes(b"a few words " * CHUNK_SIZE)
+    done("push", disk, reference)
+    opened = open_container_disk(registry, registry.resolve(reference))
+    assert opened.pieces is not None
+    path = next(docker_registry.storage.rglob(f"{opened.layer.digest.hex}/data"))
+    damaged = bytearray(path.read_bytes())
+    damaged[list(opened.pieces.chunks())[-1].end - 5] ^= 0x55
+    path.write_bytes(damaged)
+    for again in ([], ["--level", "6"]):
+        done("push", disk, reference, *again)
+        assert "or push it with another --level" in run("pull", reference, disk.with_name("pulled")).output
+    done("push", disk, reference, "--level", "9")
+    assert run("verify", reference).exit_code == 0
+
+
 def test_verify_a_disk_of_this_machine(pushed: Reference, disk: Path, tmp_path: Path) -> None:
     assert run("verify", pushed, disk).stdout == f"{disk} is {pushed}\n"
     qcow2 = tmp_path / "disk.qcow2"

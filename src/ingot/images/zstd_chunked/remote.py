@@ -114,17 +114,18 @@ def _inflate(subject: str, chunk: Chunk, data: memoryview, place: memoryview) ->
     try:
         count = inflate_into(data, place)
     except BadFrame as error:
-        raise ImageFault(
-            subject, "BadChunk", f"the chunk at byte {chunk.start} does not inflate to its {chunk.size} bytes: {error}"
-        ) from None
+        raise _bad(subject, "BadChunk", chunk, f"does not inflate to its {chunk.size} bytes ({error})") from None
     if count != chunk.size:
-        raise ImageFault(
-            subject, "BadChunk", f"the chunk at byte {chunk.start} inflates to {count} bytes instead of {chunk.size}"
-        )
+        raise _bad(subject, "BadChunk", chunk, f"inflates to {count} bytes instead of {chunk.size}")
     _verify(subject, chunk, place)
 
 
 def _verify(subject: str, chunk: Chunk, place: memoryview) -> None:
     if hashlib.sha256(place).digest() != chunk.digest:
-        why = f"the chunk at byte {chunk.start} is not what the image says it is"
-        raise ImageFault(subject, "WrongDigest", f"{why}: try again; if it stays so, push the image anew")
+        raise _bad(subject, "WrongDigest", chunk, "is not what the image says it is")
+
+
+def _bad(subject: str, reason: str, chunk: Chunk, why: str) -> ImageFault:
+    """Registries keep a blob that they have, whatever has become of it, and take the same one for there already."""
+    cure = "have its registry delete that blob and push the image anew, or push it with another --level"
+    return ImageFault(subject, reason, f"the chunk at byte {chunk.start} {why}: try again; if it stays so, {cure}")
