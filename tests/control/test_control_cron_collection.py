@@ -186,6 +186,8 @@ async def test_with_retention_none_all_goes_and_what_is_in_use_first(crons: Cron
     await crons.look()
     await world.client.delete(DATA_IMPORT_CRONS, "fedora", world.namespace)
     await world.heard("fedora", "ImportHeld")
+    told = await crons.reason("Deleting")
+    assert f'in "{held}", is used by VirtualMachine "{world.namespace}/user": it goes when' in told["message"]
     assert held in await crons.imports()
     await world.client.delete(MACHINES, "user", world.namespace)
     await world.gone(DATA_IMPORT_CRONS, "fedora")

@@ -18,6 +18,7 @@ from ingot.api.status import ApiError
 from ingot.control.golden.common import NAMESPACE, dangling
 from ingot.control.golden.crons import Crons
 from ingot.control.golden.datasources import DataSources
+from ingot.control.golden.freshness import PAUSED
 from ingot.control.golden.polls import Polls
 from ingot.control.golden.ssp import SSPs
 from ingot.control.volumes.datavolumes import DataVolumes
@@ -129,6 +130,21 @@ async def test_a_rollback_outlives_the_cron_when_its_template_changes(both: Both
     assert (uid_of(link), link["spec"]) == (uid_of(old), old["spec"])
     await both.annotate(source, **{names.PINNED: None})
     await both.serves(digest, source)
+
+
+async def test_a_cron_that_its_ssp_holds_says_so(both: Both) -> None:
+    world, digest = both.world, both.push(both.repository)
+    await both.cluster.ssp("ssp-cr", both.order("fedora"))
+    await both.served("fedora", digest)
+    before = await world.get(DATA_IMPORT_CRONS, "fedora")
+    await both.cluster.change(SSPS, "ssp-cr", {"metadata": {"annotations": {PAUSED: "true"}}})
+    await both.cluster.until(SSPS, "ssp-cr", lambda each: each["status"].get("paused"))
+    await world.client.delete(DATA_IMPORT_CRONS, "fedora", NAMESPACE)
+    told = await both.reason("Deleting")
+    assert told["message"].endswith(f'ssp-cr" has taken its DataSource back: take {PAUSED} from that')
+    await both.cluster.change(SSPS, "ssp-cr", {"metadata": {"annotations": {PAUSED: None}}})
+    await world.until(DATA_IMPORT_CRONS, "fedora", lambda each: uid_of(each) != uid_of(before))
+    await both.reason("UpToDate")
 
 
 async def test_a_template_that_goes_takes_what_was_imported_with_retention_none(both: Both) -> None:

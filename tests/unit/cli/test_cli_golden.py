@@ -215,7 +215,7 @@ def test_what_has_no_versions_is_refused_with_what_has(text: str, words: str) ->
     assert not any(scheme in refused.value.message.removeprefix(text) for scheme in ("nbd://", "s3://"))
 
 
-@pytest.mark.parametrize("reason", ["Conflict", "Unmanaged"])
+@pytest.mark.parametrize("reason", ["Conflict", "Unmanaged", "Deleting"])
 def test_nobody_waits_for_an_image_that_is_not_its_crons(reason: str) -> None:
     with pytest.raises(click.ClickException, match=f"^fedora: it is {reason}$"):
         is_settled(golden(1, made(1), follower=cron(reason, **{names.DESIRED_DIGEST: digest(2)})))

@@ -17,6 +17,7 @@ _WORDS = {
     "ImportFailed": "failing",
     "Conflict": "conflict",
     "Unmanaged": "unmanaged",
+    "Deleting": "deleting",
 }
 _QUIET = ("Pinned", "Unmanaged", _IMPORTING, "NoImport", "UpToDate")
 

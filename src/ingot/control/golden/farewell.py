@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, SSPS
-from ingot.control.golden import belonging, linking
+from ingot.control.golden import belonging, linking, standing
 from ingot.control.golden.collection import Collector
-from ingot.control.golden.freshness import HELD
+from ingot.control.golden.freshness import HELD, PAUSED
 from ingot.control.golden.imports import Import
 from ingot.control.golden.links import is_kept_from, target_of
 from ingot.control.golden.ordered import orders_of
 from ingot.control.golden.owners import is_owner
 from ingot.control.golden.rivals import Rivals, managed_by
 from ingot.control.owning import disown
+from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
 from ingot.kube.cache import Key, key_of
+from ingot.kube.change import patch_status
 from ingot.kube.client import Client
 from ingot.kube.objects import controller_of, has_finalizer, is_deleting, remove_finalizer
 
@@ -40,6 +42,7 @@ class Farewell:
     async def step(self, cron: Object, imports: list[Import]) -> float | None:
         """Seconds until it is to be looked at again; None when the cron may go, or is heard of before that."""
         if not has_finalizer(cron, names.CRON_FINALIZER):
+            await self._await_ssp(cron)
             return None
         key = managed_by(cron)
         link = await live(self.client, DATA_SOURCES, key.name, key.namespace)
@@ -52,11 +55,26 @@ class Farewell:
             await self._drop_unfinished(cron, imports)
         elif has_finalizer(cron, HELD):
             # The SSP is yet to say what the DataSource stands for without this cron.
+            await self._await_ssp(cron)
             return None
-        elif await self._holds(cron, imports, None if goes else target_of(link)):
+        elif held := await self._holds(cron, imports, None if goes else target_of(link)):
+            why = f"{'; '.join(held)}: it goes when nobody uses that any more, looked at in {_HELD_SECONDS:g} s again"
+            await self._tell(cron, f"deleted, with retentionPolicy None: {why}")
             return _HELD_SECONDS
         await change(self.client, DATA_IMPORT_CRONS, cron, lambda each: remove_finalizer(each, names.CRON_FINALIZER))
         return None
+
+    async def _await_ssp(self, cron: Object) -> None:
+        """Tell of the SSP that holds it, if one does."""
+        for owner in belonging.owners(cron) if has_finalizer(cron, HELD) else ():
+            ssp = await live(self.client, SSPS, owner.name, owner.namespace)
+            paused = f": take {PAUSED} from that" if ssp and annotation(ssp, PAUSED) == "true" else ""
+            await self._tell(cron, f'deleted: it goes when SSP "{owner}" has taken its DataSource back{paused}')
+            return
+
+    async def _tell(self, cron: Object, why: str) -> None:
+        told = standing.leaving(cron, why, self.collector.clock.time())
+        await patch_status(self.client, DATA_IMPORT_CRONS, cron, told)
 
     async def _is_made_anew(self, cron: Object, link: Object | None) -> bool:
         """Whether an SSP, which has changed the template of the cron, still asks for one of its name."""
@@ -74,17 +92,17 @@ class Farewell:
         shared = belonging.others(link, cron) or any(belonging.owners(link)) or self.rivals.holder(cron) is not None
         return is_owner(link, cron) and not shared and not is_kept_from(link, cron)
 
-    async def _holds(self, cron: Object, imports: list[Import], served: Key | None) -> bool:
-        """Delete all that is free, but for what a DataSource that stays stands for; whether something is not."""
-        held = False
+    async def _holds(self, cron: Object, imports: list[Import], served: Key | None) -> list[str]:
+        """Delete all that is free, but for what a DataSource that stays stands for; who has the rest, to be told."""
+        held = []
         for each in imports:
             if each.is_leaving or each.key == served:
                 continue
             holder = self.collector.holders.of(each.key, besides=managed_by(cron))
             if holder := holder or await self.collector.holders.pod_of(each.key):
-                message = f'version {each.version}, in "{each.name}", is used by {holder}: the cron goes after that'
+                held.append(f'version {each.version}, in "{each.name}", is used by {holder}')
+                message = f"{held[-1]}: the cron goes after that"
                 self.collector.events.record(cron, "ImportHeld", message, "Warning")
-                held = True
             else:
                 await self.collector.remove(cron, each, "its cron is deleted, with retentionPolicy None")
         return held

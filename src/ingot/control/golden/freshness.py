@@ -18,6 +18,8 @@ from ingot.kube.objects import add_finalizer, has_finalizer, is_deleting, remove
 
 # Of a cron of an SSP: its DataSource is taken back before it is gone.
 HELD: Final = "finalize.ssp.kubevirt.io/data-source"
+# Of an SSP: "true" holds all work on it back.
+PAUSED: Final = "kubevirt.io/operator.paused"
 
 
 class Freshness:

@@ -7,7 +7,7 @@ from ingot.api.object import Object, namespace_of
 from ingot.api.resource import Resource
 from ingot.api.resources import SSPS
 from ingot.control.golden import belonging, common, ssp_status
-from ingot.control.golden.freshness import Freshness, is_common
+from ingot.control.golden.freshness import PAUSED, Freshness, is_common
 from ingot.control.golden.furnishing import Furnishing
 from ingot.control.golden.keeper import Keeper
 from ingot.control.writing import change, delete
@@ -19,8 +19,6 @@ from ingot.kube.manager import Manager
 from ingot.kube.objects import add_finalizer, copy_of, has_finalizer, is_deleting, remove_finalizer
 
 FINALIZER: Final = "finalize.ssp.kubevirt.io"
-# Of an SSP: "true" holds all work on it back.
-PAUSED: Final = "kubevirt.io/operator.paused"
 # How soon it is looked again when others were quicker: by then caches have caught up.
 _LATE_SECONDS: Final = 0.2
 # Of one that is deleted with `--cascade=orphan`: what it owns stays.

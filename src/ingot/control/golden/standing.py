@@ -18,6 +18,8 @@ IMPORT_FAILED = "ImportFailed"
 NOT_DELIVERED = "SourceNotDelivered"
 # Somebody has taken the DataSource out of the cron's hands, and wants it so.
 UNMANAGED = "Unmanaged"
+# It is deleted, and something keeps it from going.
+DELETING = "Deleting"
 _STREAM = (
     "spec.template.spec.source.registry.imageStream is not delivered by Ingot: make the cron anew with the image "
     "itself in registry.url"
@@ -66,6 +68,14 @@ def told(cron: Object, seen: Seen, now: float) -> Object:
             status |= {"lastImportedPVC": imported, "lastImportTimestamp": seen.current.settled}
     set_condition(found, UP_TO_DATE, *_up_to_date(cron, seen), now)
     set_condition(found, PROGRESSING, *_progressing(seen), now)
+    return found
+
+
+def leaving(cron: Object, why: str, now: float) -> Object:
+    """The cron with its status while it is deleted and cannot go yet."""
+    found = copy_of(cron)
+    set_condition(found, UP_TO_DATE, "False", DELETING, why, now)
+    set_condition(found, PROGRESSING, "False", "NoImport", _NOTHING_UNDER_WAY, now)
     return found
 
 
