@@ -138,6 +138,7 @@ class Seeds:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._changed = _changed(directory)
         self._tables = list(self._load())
         self._lookup = _Lookup(self._tables)
         self._files: dict[Path, int] = {}
@@ -153,6 +154,11 @@ class Seeds:
                 else:
                     table.close()
                     path.unlink()
+
+    @property
+    def stale(self) -> bool:
+        """Whether disks have become known or unknown since."""
+        return _changed(self._directory) != self._changed
 
     def has(self, digest: bytes) -> bool:
         """Whether a disk should have this chunk."""
@@ -226,6 +232,14 @@ def withdraw(directory: Path, disk: Path) -> None:
 
 def _path(directory: Path, disk: Path) -> Path:
     return directory / f"{hashlib.sha256(os.fsencode(disk)).hexdigest()[:32]}.seeds"
+
+
+def _changed(directory: Path) -> int:
+    """When a table last came or went."""
+    try:
+        return directory.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _newest(directory: Path) -> list[Path]:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from ingot.images.fault import ImageFault
+from ingot.images.lazy.memory import SharedMemory
 from ingot.images.lazy.pace import Pace
 from ingot.serve.entry import Entry
 from ingot.serve.export import ContentExport
@@ -17,6 +18,7 @@ from ingot.serve.kept import Allowance, KeptContent
 if TYPE_CHECKING:
     from ingot.images.cache import Cache
     from ingot.images.lazy.ahead import Ahead
+    from ingot.images.lazy.local_disks import LocalDisks
     from ingot.images.registry.client import Registry
     from ingot.images.registry.settings import Settings
 
@@ -46,7 +48,7 @@ class AfarOptions:
 
 
 class Afar:
-    """Opens them, with one client and one cache for all. Used by several threads.
+    """Opens them, with one client, one cache and one memory for all. Used by several threads.
 
     Nothing is fetched ahead of readers until `lead`: one process of a server does so for all, which find it in the
     cache.
@@ -59,6 +61,8 @@ class Afar:
         self._pace = Pace(options.rate)
         self._lock = threading.Lock()
         self._made: tuple[Registry, Cache] | None = None
+        self._disks: LocalDisks | None = None
+        self._memory = SharedMemory()
         self._leads = False
         self._ahead: WeakSet[Ahead] = WeakSet()
 
@@ -77,7 +81,14 @@ class Afar:
         from ingot.images.registry.platform import parse_platform
 
         registry, cache = self._client()
-        options = LazyOptions(begin=False, hydrate=self._options.hydrate, pace=self._pace, decode=not entry.plain)
+        options = LazyOptions(
+            begin=False,
+            hydrate=self._options.hydrate,
+            pace=self._pace,
+            decode=not entry.plain,
+            disks=self._local_disks(cache),
+            memory=self._memory,
+        )
         wanted = parse_platform(entry.platform) if entry.platform else None
         disk = open_lazy(registry, Reference.parse(reference), cache, options, platform=wanted, progress=progress)
         with self._lock:
@@ -100,6 +111,15 @@ class Afar:
         kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, self._allowance)
         content = open_disk(kept, "raw" if plain else None, subject=public(url))
         return ContentExport(content, slow=True, fetched=lambda: kept.fetched)
+
+    def _local_disks(self, cache: "Cache") -> "LocalDisks":
+        from ingot.images.lazy.local_disks import LocalDisks
+
+        with self._lock:
+            if self._disks is None:
+                self._disks = LocalDisks(cache.directory)
+        self._disks.renew()
+        return self._disks
 
     def _client(self) -> "tuple[Registry, Cache]":
         from ingot.images.cache import Cache

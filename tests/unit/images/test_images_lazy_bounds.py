@@ -19,9 +19,10 @@ from ingot.images.fault import ImageFault
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.hydrate import Hydrator
 from ingot.images.lazy.local_disks import LocalDisks
+from ingot.images.lazy.memory import Memory, SharedMemory
 from ingot.images.lazy.pace import Pace
 from ingot.images.lazy.table import ChunkTable
-from ingot.images.seeds import Seeds, register
+from ingot.images.seeds import register
 from ingot.images.zstd_chunked.remote import MOST_INFLATED, RemoteChunks, runs
 
 SIZE = 4096
@@ -93,7 +94,7 @@ def test_a_trace_over_zeros_takes_little_memory(bomb: tuple[RemoteChunks, list[C
     remote, huge = bomb
     # Of this size it takes no chunk as large as these.
     cache = Cache(tmp_path, (SHARDS - 1) * MOST_INFLATED)
-    opened = LazyChunks(remote, ChunkTable(huge), cache, memory=MOST_INFLATED)
+    opened = LazyChunks(remote, ChunkTable(huge), cache, memory=Memory(MOST_INFLATED))
     tracemalloc.start()
     try:
         opened.follow(range(len(huge)))
@@ -258,7 +259,7 @@ def disks(tmp_path: Path) -> LocalDisks:
     register(tmp_path / "seeds", disk, [(SIZE * number, chunk) for number, chunk in enumerate(chunks(16))])
     with disk.open("r+b") as file:
         os.pwrite(file.fileno(), b"changed", 5 * SIZE + 100)
-    return LocalDisks(Seeds(tmp_path / "seeds"))
+    return LocalDisks(tmp_path)
 
 
 def test_what_a_disk_of_this_machine_has_is_not_fetched(tmp_path: Path, disks: LocalDisks) -> None:
@@ -291,3 +292,38 @@ def test_a_disk_that_is_gone_is_fetched(tmp_path: Path, disks: LocalDisks) -> No
     opened = LazyChunks(Remote(), ChunkTable(chunks(16)), None, disks)
     assert [bytes(data) for data in opened.fetch(chunks(16))] == [content(number) for number in range(16)]
     opened.close()
+
+
+def test_images_of_a_process_share_their_memory(tmp_path: Path) -> None:
+    shared = SharedMemory(40 * SIZE)
+    several = chunks(64)
+    images = [LazyChunks(Remote(), ChunkTable(several), memory=Memory(32 * SIZE, shared)) for _ in range(3)]
+    for opened in images:
+        assert len(list(opened.fetch(several))) == 64
+        wait_until(lambda opened=opened: not opened.busy)
+        assert shared.size <= 40 * SIZE
+    # The one that was read last has most of it, and not all.
+    assert not images[0].near(several[-20:])
+    assert images[2].near(several[-13:])
+    for opened in images:
+        opened.close()
+    assert shared.size == 0
+
+
+def test_images_of_a_process_share_the_tables_of_disks(tmp_path: Path, disks: LocalDisks) -> None:
+    def descriptors() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = descriptors()
+    opened = [LazyChunks(Remote(), ChunkTable(chunks(16)), None, disks) for _ in range(5)]
+    newcomer = Chunk(hashlib.sha256(content(77)).digest(), SIZE, 0, 100)
+    (tmp_path / "new.raw").write_bytes(content(77))
+    register(tmp_path / "seeds", tmp_path / "new.raw", [(0, newcomer)])
+    for _ in range(5):
+        disks.renew()
+    # Also the disk that has become known since; and only its table is one more.
+    assert disks.get(newcomer.digest) == content(77)
+    assert descriptors() == before + 1
+    assert [bytes(data) for each in opened for data in each.fetch(chunks(1))] == [content(0)] * 5
+    for each in opened:
+        each.close()

@@ -21,7 +21,7 @@ from ingot.images.lazy.foresight import Foresight
 from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.near import NearChunks
 from ingot.images.lazy.table import ChunkTable
-from ingot.images.seeds import Seeds, register
+from ingot.images.seeds import register
 
 COUNT = 64
 WEIGHT = 20_000
@@ -131,7 +131,7 @@ def test_what_is_here_in_another_size_is_not_used(tmp_path: Path, place: str, fa
     else:
         register(tmp_path / "seeds", disk, [(0, right)])
     lie = replace(right, size=int(right.size * factor))
-    disks = LocalDisks(Seeds(tmp_path / "seeds"))
+    disks = LocalDisks(tmp_path)
     opened = LazyChunks(Honest(), ChunkTable([lie]), cache, disks, budget=Budget(0, 0.0))
     with pytest.raises(ImageFault, match="another size"):
         next(opened.fetch([lie]))
@@ -268,7 +268,7 @@ def test_those_whose_request_hangs_when_it_is_closed_are_told(monkeypatch: pytes
     gate.set()
     # What comes all the same does no harm.
     opened._flights._threads[0].join(20)
-    assert opened._memory.get(3) == content(3)
+    assert opened.figures.demanded == WEIGHT
 
 
 def test_guesses_that_fail_are_forgotten() -> None:

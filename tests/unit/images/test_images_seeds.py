@@ -65,7 +65,7 @@ def _from_seeds(seeds: Seeds, chunk: Chunk, disk: int) -> bytes | None:
 
 
 def _from_disks(seeds: Seeds, chunk: Chunk, disk: int) -> bytes | None:
-    return LocalDisks(seeds).get(chunk.digest)
+    return LocalDisks(seeds._directory.parent).get(chunk.digest)
 
 
 def _by_sharing(seeds: Seeds, chunk: Chunk, disk: int) -> bytes | None:

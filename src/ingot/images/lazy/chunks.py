@@ -12,7 +12,7 @@ from ingot.images.lazy.flight import Lane
 from ingot.images.lazy.flights import PATIENCE_SECONDS, Flights
 from ingot.images.lazy.foresight import Foresight
 from ingot.images.lazy.local_disks import LocalDisks
-from ingot.images.lazy.memory import MEMORY, Memory
+from ingot.images.lazy.memory import Memory
 from ingot.images.lazy.table import ChunkTable
 
 # Chunks of a trace that are looked up at once, while readers go on.
@@ -59,7 +59,7 @@ class LazyChunks:
         disks: LocalDisks | None = None,
         *,
         budget: Budget | None = None,
-        memory: int = MEMORY,
+        memory: Memory | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self.table = table
@@ -69,8 +69,8 @@ class LazyChunks:
         self._cache = cache
         self._disks = disks
         # A trace of more than is kept would push out its own beginning.
-        self._most_followed = memory if cache is None else cache.limit
-        self._memory = Memory(memory)
+        self._memory = memory or Memory()
+        self._most_followed = self._memory.limit if cache is None else cache.limit
         self._flights = Flights(remote, table, self._memory, self._arrived, self._failed, patience)
         self._lock = threading.Lock()
         self._foresight = Foresight(table, budget or Budget(), self._here)
@@ -143,8 +143,7 @@ class LazyChunks:
     def close(self) -> None:
         """Nobody may read any more."""
         self.stop()
-        if self._disks is not None:
-            self._disks.close()
+        self._memory.close()
 
     def _touch(self, found: Mapping[int, bytes | memoryview | None]) -> list[int]:
         """Takes note of what is read, and what of it was here; what to fetch besides."""

@@ -14,6 +14,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.gzip_index import Index, IndexBuilder, Span
 from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
 from ingot.images.lazy.chunks import LazyChunks
+from ingot.images.lazy.memory import Memory
 from ingot.images.lazy.table import ChunkTable
 from ingot.images.registry.failover import read_anew
 
@@ -21,14 +22,14 @@ Progress = Callable[[int, int], None]
 
 
 def open_indexed(
-    disk: ContainerDisk, blob: Blob, cache: Cache, progress: Progress, patience: float
+    disk: ContainerDisk, blob: Blob, cache: Cache, progress: Progress, memory: Memory, patience: float
 ) -> tuple[Content, LazyChunks]:
     """The disk's file through the index of its layer, which is made if there is none. `blob`: the layer for readers who
     ask again by themselves. Raises ImageFault."""
     index, read = _index(disk, cache, progress)
     try:
         table = ChunkTable(index.chunks)
-        chunks = LazyChunks(IndexedChunks(blob, index), table, cache, patience=patience)
+        chunks = LazyChunks(IndexedChunks(blob, index), table, cache, memory=memory, patience=patience)
         chunks.figures.whole = read
         return _Indexed(blob, index, chunks), chunks
     except BaseException:

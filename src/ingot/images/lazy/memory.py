@@ -3,15 +3,19 @@
 import threading
 from collections import OrderedDict
 
+# Of one image, and of all images of a process that share it.
 MEMORY = 64 << 20
+ALL_MEMORY = 256 << 20
 
 
 class Memory:
-    """At most `limit` bytes of chunks by number. Any number of threads may use it."""
+    """At most `limit` bytes of chunks by number, fewer where other images need them of what is `shared` with them. Any
+    number of threads may use it."""
 
-    def __init__(self, limit: int = MEMORY) -> None:
-        self._limit = limit
-        self._size = 0
+    def __init__(self, limit: int = MEMORY, shared: "SharedMemory | None" = None) -> None:
+        self.limit = limit
+        self._shared = shared
+        self.size = 0
         self._lock = threading.Lock()
         self._chunks: OrderedDict[int, bytes | memoryview] = OrderedDict()
 
@@ -29,8 +33,58 @@ class Memory:
         with self._lock:
             if number in self._chunks:
                 return
+            before = self.size
             self._chunks[number] = data
-            self._size += len(data)
-            while self._size > self._limit:
-                _, oldest = self._chunks.popitem(last=False)
-                self._size -= len(oldest)
+            self.size += len(data)
+            while self.size > self.limit:
+                self._drop()
+            grown = self.size - before
+        if self._shared is not None and grown:
+            self._shared.grow(self, grown)
+
+    def shed(self) -> int:
+        """Lets go of the chunk that was used least recently; how many bytes it had."""
+        with self._lock:
+            return self._drop() if self._chunks else 0
+
+    def close(self) -> None:
+        """Lets go of all, and keeps nothing any more."""
+        with self._lock:
+            self.limit = 0
+            left, self.size = self.size, 0
+            self._chunks.clear()
+        if self._shared is not None:
+            self._shared.leave(self, left)
+
+    def _drop(self) -> int:
+        _, oldest = self._chunks.popitem(last=False)
+        self.size -= len(oldest)
+        return len(oldest)
+
+
+class SharedMemory:
+    """At most `limit` bytes of chunks for all images together: the one that has most of it gives way. Any number of
+    threads may use it."""
+
+    def __init__(self, limit: int = ALL_MEMORY) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._parts: set[Memory] = set()
+        self.size = 0
+
+    def grow(self, part: Memory, size: int) -> None:
+        """A part has so many bytes more, or fewer."""
+        with self._lock:
+            if part.limit:
+                self._parts.add(part)
+            self.size += size
+            while self.size > self._limit:
+                if not (shed := max(self._parts, key=lambda each: each.size).shed()):
+                    break
+                self.size -= shed
+
+    def leave(self, part: Memory, size: int) -> None:
+        """A part with so many bytes is no more."""
+        with self._lock:
+            self._parts.discard(part)
+            self.size -= size

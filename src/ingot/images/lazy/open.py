@@ -14,10 +14,10 @@ from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.first_contact import open_indexed
 from ingot.images.lazy.flights import PATIENCE_SECONDS
 from ingot.images.lazy.local_disks import LocalDisks
+from ingot.images.lazy.memory import Memory, SharedMemory
 from ingot.images.lazy.near import NearChunks
 from ingot.images.lazy.pace import Pace
 from ingot.images.lazy.table import ChunkTable
-from ingot.images.pipeline.delta import open_seeds
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import Platform
@@ -37,7 +37,7 @@ class LazyOptions:
     """`begin`: whether what is fetched ahead of readers is so at once, or when `ahead` of the disk is told to.
     `follow`: whether that is a trace, where one is attached to the image. `hydrate`: whether the rest comes in the
     background, at `pace`. `decode`: whether the disk in a qcow2 is shown, or its bytes. `patience`: how many seconds
-    readers wait for a registry that is away."""
+    readers wait for a registry that is away. `disks`, `memory`: what it shares with other images of the process."""
 
     begin: bool = True
     follow: bool = True
@@ -45,6 +45,8 @@ class LazyOptions:
     pace: Pace = field(default_factory=Pace)
     decode: bool = True
     patience: float = PATIENCE_SECONDS
+    disks: LocalDisks | None = None
+    memory: SharedMemory | None = None
 
 
 class LazyDisk:
@@ -108,12 +110,14 @@ def open_lazy(
     # Readers ask again by themselves, and are not to wait until the patience of an import is at its end.
     hasty = registry.hasty(max(chosen.patience / _SILENCES, _LEAST_SILENCE))
     blob = hasty.blob(disk.image.reference, disk.layer)
+    memory = Memory(shared=chosen.memory)
     if disk.pieces is None:
-        content, chunks = open_indexed(disk, blob, cache, progress, chosen.patience)
+        content, chunks = open_indexed(disk, blob, cache, progress, memory, chosen.patience)
     else:
         table = ChunkTable(disk.pieces.chunks())
-        disks = LocalDisks(open_seeds(cache.directory))
-        chunks = LazyChunks(RemoteChunks(blob), table, cache, disks, budget=_budget(disk), patience=chosen.patience)
+        disks = chosen.disks or LocalDisks(cache.directory)
+        remote, budget = RemoteChunks(blob), _budget(disk)
+        chunks = LazyChunks(remote, table, cache, disks, budget=budget, memory=memory, patience=chosen.patience)
         content = disk.content(chunks)
     decode = None if chosen.decode else "raw"
     try:
