@@ -62,15 +62,15 @@ class Desk:
         self.api = Api()
         self._session: Any = SimpleNamespace(client=self.api, namespace="default")
 
-    async def send(self, file: Path, size: int) -> None:
-        await Sending(self._session, "disk", self._url, False).send(file, size)
+    async def send(self, file: Path) -> None:
+        await Sending(self._session, "disk", self._url, False).send(file)
 
     async def offset(self) -> int:
         known = {"Authorization": "Bearer of-a-test"}
         async with aiohttp.ClientSession() as http, http.head(f"{self._url}{sending.PATH}", headers=known) as answer:
             return int(answer.headers["Upload-Offset"])
 
-    async def interrupted(self, file: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Ctrl-C, when the first bytes have arrived."""
 
         async def some(parcel: Parcel, _offset: int, _tell: Callable[[int, int], None]) -> AsyncIterator[bytes]:
@@ -80,7 +80,7 @@ class Desk:
 
         with monkeypatch.context() as patched:
             patched.setattr(Parcel, "pieces", some)
-            task = asyncio.create_task(self.send(file, size))
+            task = asyncio.create_task(self.send(file))
 
             async def arrived() -> bool:
                 assert not task.done(), task.result()
@@ -130,9 +130,9 @@ async def test_the_same_file_goes_on_where_it_was(
         offsets.append(offset)
         return pieces(parcel, offset, tell)
 
-    await desk.interrupted(file, LENGTH, monkeypatch)
+    await desk.interrupted(file, monkeypatch)
     monkeypatch.setattr(Parcel, "pieces", watched)
-    await desk.send(file, LENGTH)
+    await desk.send(file)
     assert offsets[-1] == CUT
     assert "anew" not in capsys.readouterr().err
     assert desk.disk == padded(content)
@@ -143,9 +143,9 @@ async def test_a_file_that_was_built_anew_is_sent_anew(
     desk: Desk, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], longer: int
 ) -> None:
     """B8: of the same length or another one, and that is said."""
-    await desk.interrupted(file, LENGTH, monkeypatch)
+    await desk.interrupted(file, monkeypatch)
     content = a_disk(file, LENGTH + longer, LENGTH + longer, seed=2)
-    await desk.send(file, LENGTH + longer)
+    await desk.send(file)
     assert "begun anew" in capsys.readouterr().err
     assert desk.disk == padded(content)
 
@@ -161,14 +161,45 @@ async def test_a_file_that_is_changed_between_two_tries_is_not_mixed(
     monkeypatch.setattr(Parcel, "pieces", broken)
     monkeypatch.setattr(sending, "_PAUSES", (0.1, 0.1))
     with pytest.raises(click.ClickException, match="was changed while it was sent: run the same command again"):
-        await desk.send(file, LENGTH)
+        await desk.send(file)
+
+
+@pytest.mark.parametrize("change", [lambda file: poke(file, MIB), lambda file: os.truncate(file, LENGTH - 1)])
+async def test_a_file_that_is_changed_while_it_is_sent_is_not_taken(
+    desk: Desk,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[Path], None],
+) -> None:
+    """The one try that would succeed has brought bytes of both: its last ones stay here."""
+    pieces = Parcel.pieces
+
+    async def changing(parcel: Parcel, offset: int, tell: Callable[[int, int], None]) -> AsyncIterator[bytes]:
+        async for piece in pieces(parcel, offset, tell):
+            yield piece
+            change(file)
+
+    monkeypatch.setattr(Parcel, "pieces", changing)
+    with pytest.raises(click.ClickException, match="was changed while it was sent: run the same command again"):
+        await desk.send(file)
+    assert "tried again" not in capsys.readouterr().err
+    monkeypatch.setattr(Parcel, "pieces", pieces)
+    await desk.send(file)
+    assert desk.disk == padded(await asyncio.to_thread(file.read_bytes))
+
+
+def poke(file: Path, place: int) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(place)
+        opened.write(b"poked")
 
 
 async def test_a_volume_that_another_upload_has_filled_is_no_success(desk: Desk, file: Path) -> None:
     """B8: its last byte was there before this command was."""
     desk.api.phase = "Succeeded"
     with pytest.raises(click.ClickException, match="was filled by an upload that was begun before this one"):
-        await desk.send(file, LENGTH)
+        await desk.send(file)
 
 
 @pytest.mark.parametrize("anew", [False, True])
@@ -176,7 +207,7 @@ async def test_an_answer_that_was_lost_is_a_success(
     desk: Desk, file: Path, monkeypatch: pytest.MonkeyPatch, anew: bool
 ) -> None:
     if anew:
-        await desk.interrupted(file, LENGTH, monkeypatch)
+        await desk.interrupted(file, monkeypatch)
     content = a_disk(file, LENGTH, LENGTH, seed=2)
 
     async def all_but_the_answer(answer: aiohttp.ClientResponse) -> bool:
@@ -186,5 +217,5 @@ async def test_an_answer_that_was_lost_is_a_success(
 
     monkeypatch.setattr(sending, "_accepted", all_but_the_answer)
     monkeypatch.setattr(sending, "_PAUSES", (0.1, 0.1))
-    await desk.send(file, LENGTH)
+    await desk.send(file)
     assert desk.disk == padded(content)

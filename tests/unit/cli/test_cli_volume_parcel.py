@@ -1,7 +1,7 @@
 """What a file is known by again, when it goes on being sent."""
 
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import click
@@ -39,28 +39,45 @@ def poke(file: Path, place: int) -> None:
     ],
 )
 def test_a_changed_file_is_another_one(file: Path, change: Callable[[Path], None]) -> None:
-    before = Parcel.of(file, SIZE)
+    before = Parcel.of(file)
     before.check()
-    assert Parcel.of(file, SIZE) == before
+    assert Parcel.of(file) == before
     change(file)
-    assert Parcel.of(file, SIZE).identity != before.identity
+    assert Parcel.of(file).identity != before.identity
     with pytest.raises(click.ClickException, match="was changed while it was sent"):
         before.check()
 
 
 def test_an_empty_file_is_known_too(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    assert Parcel.of(tmp_path / "empty", 0).identity
+    assert Parcel.of(tmp_path / "empty").identity
 
 
 def test_what_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(click.ClickException, match="missing cannot be read: No such file or directory"):
-        Parcel.of(tmp_path / "missing", 0)
+        Parcel.of(tmp_path / "missing")
 
 
 async def test_the_rest_is_sent_and_told(file: Path) -> None:
     poke(file, SIZE - 1)
     told: list[tuple[int, int]] = []
-    pieces = [piece async for piece in Parcel.of(file, SIZE).pieces(2 * MIB - 1, lambda *now: told.append(now))]
+    pieces = [piece async for piece in Parcel.of(file).pieces(2 * MIB - 1, lambda *now: told.append(now))]
     assert b"".join(pieces) == bytes(MIB) + b"x"
     assert (told[0], told[-1]) == ((2 * MIB - 1, SIZE), (SIZE, SIZE))
+
+
+@pytest.mark.parametrize(
+    "change", [lambda file: poke(file, 0), lambda file: poke(file, SIZE), lambda file: os.truncate(file, SIZE - 1)]
+)
+async def test_the_last_piece_of_a_changed_file_stays_here(file: Path, change: Callable[[Path], None]) -> None:
+    pieces = Parcel.of(file).pieces(0, lambda _done, _size: None)
+    sent = [await anext(pieces)]
+    change(file)
+    with pytest.raises(click.ClickException, match="was changed while it was sent"):
+        await collect(pieces, sent)
+    assert sum(map(len, sent)) < SIZE
+
+
+async def collect(pieces: AsyncIterator[bytes], sent: list[bytes]) -> None:
+    async for piece in pieces:
+        sent.append(piece)

@@ -77,11 +77,10 @@ class Publishing:
     async def _send(
         self, file: Path, claim: str, notes: dict[str, str], target: Target, seconds: float | None
     ) -> Object:
-        length = (await asyncio.to_thread(file.stat)).st_size
         sending = Sending(self._session, claim, self._proxy, self._insecure)
         try:
             await sending.prepare(target, seconds, notes)
-            await sending.send(file, length)
+            await sending.send(file)
             with Board() as board:
                 filled = (await Following(self._session, [claim], board).run(seconds))[claim]
         except asyncio.CancelledError:

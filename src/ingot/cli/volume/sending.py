@@ -60,13 +60,13 @@ class Sending:
         if is_over(ready):
             raise click.ClickException(f"{self._name} has failed: {why(ready)}")
 
-    async def send(self, file: Path, size: int) -> None:
-        """Sends what of the file's `size` bytes the server has not got yet, again after a cut; or all of them, where it
+    async def send(self, file: Path) -> None:
+        """Sends what of the file's bytes the server has not got yet, again after a cut; or all of them, where it
         has got bytes of another file.
 
-        Raises ClickException with its refusal, and for a file that was changed before another try.
+        Raises ClickException with its refusal, and for a file that was changed before all was sent.
         """
-        parcel = await asyncio.to_thread(Parcel.of, file, size)
+        parcel = await asyncio.to_thread(Parcel.of, file)
         config = await found(self._session, CDI_CONFIGS, "config") or {}
         url = f"{(self._proxy or _proxy_of(config)).rstrip('/')}{PATH}"
         timeout = aiohttp.ClientTimeout(total=None, sock_read=_SILENCE_SECONDS)
@@ -110,6 +110,8 @@ class Sending:
                 self._ours &= answer.status != _CONFLICT
                 return await _accepted(answer)
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
+            # It is by this too that a file ends its upload that was changed meanwhile.
+            await asyncio.to_thread(parcel.check)
             _tell_again(str(error) or type(error).__name__)
             return False
 

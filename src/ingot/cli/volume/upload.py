@@ -40,7 +40,6 @@ def upload(
     with curl: docs/volumes.md tells how.
     """
     wanted = sized(target, file)
-    length = file.stat().st_size
 
     async def work(session: "Session") -> int:
         from ingot.cli.volume.making import finish
@@ -48,7 +47,7 @@ def upload(
 
         sending = Sending(session, name, proxy, insecure)
         await sending.prepare(wanted, timeout)
-        await sending.send(file, length)
+        await sending.send(file)
         return await finish(session, name, timeout, output) if wait else 0
 
     run(connection, work)
