@@ -68,10 +68,12 @@ async def gone(lab: Lab, name: str) -> bool:
 
 
 async def test_the_requests_of_virtctl_are_answered(lab: Lab, tmp_path: Path) -> None:
-    """B8: what `virtctl image-upload dv` sends, in its order: HEAD for the async path, then POST of the file."""
+    """B8: what `virtctl image-upload dv` waits for and sends, in its order: an annotation of the claim, HEAD for the
+    async path, then POST of the file."""
     content = a_disk(tmp_path / "disk.raw")
     file = as_qcow2(tmp_path / "disk.raw")
     await lab.volume("disk")
+    await eventually(lambda: told(lab, "disk", "cdi.kubevirt.io/storage.pod.ready", "true"))
     token = await lab.token("disk")
     url = await lab.url("/v1beta1/upload-async")
     head = await asyncio.to_thread(curl, url, token, "--head", trust=lab.trust)
@@ -79,13 +81,14 @@ async def test_the_requests_of_virtctl_are_answered(lab: Lab, tmp_path: Path) ->
     typed = ["--request", "POST", "--header", "Content-Type: application/octet-stream", "--header", "Expect:"]
     answer = await asyncio.to_thread(curl, url, token, *typed, "--upload-file", str(file), trust=lab.trust)
     assert answer.code == 200, answer
-
-    async def processed() -> bool:
-        claim = await lab.client.get(VOLUME_CLAIMS, "disk", lab.namespace)
-        return claim["metadata"]["annotations"].get("cdi.kubevirt.io/storage.pod.phase") == "Succeeded"
-
-    assert await eventually(processed)
+    await eventually(lambda: told(lab, "disk", "cdi.kubevirt.io/storage.pod.phase", "Succeeded"))
     assert (await lab.disk("disk")).read_bytes()[: len(content)] == content
+
+
+async def told(lab: Lab, claim: str, name: str, wanted: str) -> bool:
+    """Whether an annotation of the claim says so."""
+    found = await lab.client.get(VOLUME_CLAIMS, claim, lab.namespace)
+    return bool(found["metadata"]["annotations"].get(name) == wanted)
 
 
 async def test_a_browser_s_form_fills_a_volume(lab: Lab, tmp_path: Path) -> None:
@@ -282,14 +285,10 @@ async def test_the_claim_that_virtctl_makes_takes_the_upload_itself(lab: Lab, tm
     spec = {"accessModes": ["ReadWriteOnce"], "resources": size}
     await lab.client.create(VOLUME_CLAIMS, {"metadata": metadata, "spec": spec})
 
-    async def told(name: str, wanted: str) -> bool:
-        claim = await lab.client.get(VOLUME_CLAIMS, "plain", lab.namespace)
-        return bool(claim["metadata"]["annotations"].get(name) == wanted)
-
-    await eventually(lambda: told(names.POD_READY, "true"))
+    await eventually(lambda: told(lab, "plain", names.POD_READY, "true"))
     token = await lab.token("plain")
     assert (await sent(lab, token, as_qcow2(tmp_path / "disk.raw"))).code == 200
-    await eventually(lambda: told(names.POD_PHASE, "Succeeded"))
+    await eventually(lambda: told(lab, "plain", names.POD_PHASE, "Succeeded"))
     assert (await lab.disk("plain")).read_bytes() == content + bytes(SIZE - len(content))
     assert (await sent(lab, token, tmp_path / "disk.raw")).code == 401
     assert await gone(lab, "plain")
