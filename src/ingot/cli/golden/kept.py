@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.resource import Resource
 from ingot.api.resources import DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.cli.deleting import Victim
 from ingot.cli.volume.state import FAILED, SUCCEEDED, phase_of
@@ -49,11 +50,15 @@ class Kept:
         return "snapshot" if self.holder and "accessModes" not in spec else "pvc"
 
     @property
+    def resource(self) -> Resource:
+        """What `any` is one of."""
+        return DATA_VOLUMES if self.volume else SNAPSHOTS if self.field == "snapshot" else VOLUME_CLAIMS
+
+    @property
     def victim(self) -> Victim:
         """What to delete, so that nothing of it is left."""
-        resource = DATA_VOLUMES if self.volume else SNAPSHOTS if self.field == "snapshot" else VOLUME_CLAIMS
         namespace, name = self.key
-        return Victim(f"{resource.kind.lower()}/{name}", resource, name, namespace, uid_of(self.any))
+        return Victim(f"{self.resource.kind.lower()}/{name}", self.resource, name, namespace, uid_of(self.any))
 
     @property
     def digest(self) -> str:

@@ -111,7 +111,7 @@ class Publishing:
     async def _note(self, served: Kept) -> None:
         """It serves now: so those who go back find what did so last, also where a version is published once more."""
         change: Object = {"metadata": {"annotations": {names.LAST_USE: micro_timestamp(SYSTEM.time())}}}
-        await self._session.client.patch(served.victim.resource, served.name, change, served.key[0])
+        await self._session.client.patch(served.resource, served.name, change, served.key[0])
 
 
 def _look(file: Path) -> tuple[int, ...]:
