@@ -40,3 +40,11 @@ def test_pods_have_no_powers_and_write_nowhere_but_to_volumes(deployment):
         assert given["readOnlyRootFilesystem"] is True
         assert given["allowPrivilegeEscalation"] is False
         assert given["capabilities"] == {"drop": ["ALL"]}
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each["metadata"]["name"])
+def test_prometheus_finds_a_page_in_every_pod(deployment):
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    (port,) = (each["containerPort"] for each in container["ports"] if each["name"] == "metrics")
+    assert container["args"][container["args"].index("--metrics") + 1] == f":{port}"
+    assert deployment["metadata"]["labels"]["app.kubernetes.io/name"] == "ingot"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -36,6 +37,7 @@ from ingot.web.cluster import bundles, keeper
 from ingot.web.cluster.gateway import Gateway, Ports
 from ingot_up import IngotUp
 from kube.cluster import free_ports
+from kube.server import INGOT
 from kube.webhooks import CRDS
 
 FRONT = "front"
@@ -210,3 +212,26 @@ async def test_its_secret_is_made_anew_when_somebody_deletes_it(front: Front) ->
         return known == {authority} and authority != before["data"]["ca.crt"]
 
     await eventually(told)
+
+
+async def test_prometheus_sees_the_end_of_its_certificates_come(front: Front, server: IngotUp, tmp_path: Path) -> None:
+    uploads, tokens, metrics = (f"127.0.0.1:{port}" for port in free_ports(3))
+    places = ["--listen", uploads, "--listen-tokens", tokens, "--metrics", metrics, "--dir", str(tmp_path / "second")]
+    command = [*INGOT, "gateway", "--kubeconfig", str(server.kubeconfig), *places]
+    second = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+
+    async def named() -> set[str]:
+        try:
+            async with aiohttp.ClientSession() as session, session.get(f"http://{metrics}/metrics") as answer:
+                return set(re.findall(r'_timestamp_seconds{certificate="([^"]*)"}', await answer.text()))
+        except aiohttp.ClientConnectionError:
+            return set()
+
+    async def both() -> bool:
+        return await named() == {"gateway", "gateway-authority"}
+
+    try:
+        await eventually(both)
+    finally:
+        second.terminate()
+        await second.wait()

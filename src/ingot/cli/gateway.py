@@ -4,11 +4,12 @@ import asyncio
 import errno
 import logging
 import signal
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
 
-from ingot.cli.listen import listen_option
+from ingot.cli.listen import listen_option, metrics_option
 
 UPLOADS, TOKENS = ":8443", ":9443"
 
@@ -44,8 +45,14 @@ def _checked(_context: click.Context, _option: click.Parameter, value: str) -> s
 )
 @listen_option(UPLOADS, everywhere=True, what="Where to take uploads")
 @listen_option(TOKENS, everywhere=True, name="--listen-tokens", what="Where to answer the API server")
+@metrics_option
 def gateway(
-    known_as: str, directory: Path, kubeconfig: str, listen: tuple[str, int], listen_tokens: tuple[str, int]
+    known_as: str,
+    directory: Path,
+    kubeconfig: str,
+    listen: tuple[str, int],
+    listen_tokens: tuple[str, int],
+    metrics: tuple[str, int] | None,
 ) -> None:
     """Take uploads on a cluster, and give tokens for them.
 
@@ -53,13 +60,14 @@ def gateway(
     it needs. Any number of these may run. On one machine `ingot up` does all of this.
     """
     from ingot.host.files import private_directory
+    from ingot.images.fault import ImageFault
     from ingot.kube.kubeconfig import ConfigError
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         private_directory(directory)
-        asyncio.run(_run(known_as, directory, kubeconfig, listen, listen_tokens))
-    except ConfigError as error:
+        asyncio.run(_run(known_as, directory, kubeconfig, listen, listen_tokens, metrics))
+    except (ConfigError, ImageFault) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL):
@@ -69,9 +77,15 @@ def gateway(
 
 
 async def _run(
-    known_as: str, directory: Path, kubeconfig: str, uploads: tuple[str, int], tokens: tuple[str, int]
+    known_as: str,
+    directory: Path,
+    kubeconfig: str,
+    uploads: tuple[str, int],
+    tokens: tuple[str, int],
+    metrics: tuple[str, int] | None,
 ) -> None:
     """Serves until SIGTERM or SIGINT; what is being sent by then may end."""
+    from ingot.control.monitoring.certificates import shown_certificates
     from ingot.kube.client import Client
     from ingot.kube.kubeconfig import load
     from ingot.web.cluster.gateway import SERVICE, Gateway, Ports
@@ -80,5 +94,9 @@ async def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     ports = Ports(uploads, tokens, known_as or f"{SERVICE}:443")
-    async with Client.connect(load(kubeconfig), user_agent="ingot-gateway") as client:
-        await Gateway(client, ports, directory).run(stop)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client.connect(load(kubeconfig), user_agent="ingot-gateway"))
+        serving = Gateway(client, ports, directory)
+        if metrics is not None:
+            await stack.enter_async_context(shown_certificates(serving.certificates, *metrics))
+        await serving.run(stop)

@@ -5,7 +5,7 @@ import errno
 import logging
 import os
 import signal
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,17 +78,10 @@ async def _serve(
                 f"nobody's rights can be asked: {error}"
             )
         if metrics is not None:
-            await stack.enter_async_context(_figures(certificate, *metrics))
+            from ingot.control.monitoring.certificates import shown_certificates
+
+            await stack.enter_async_context(shown_certificates({"webhook": certificate}, *metrics))
         await _run(_server(certificate, key, client, host, port), host, lacking)
-
-
-def _figures(certificate: Path, host: str, port: int) -> AbstractAsyncContextManager[int]:
-    """The page with which Prometheus sees the certificate's end coming."""
-    from ingot.control.monitoring.certificates import certificate_families
-    from ingot.serve.exposition import KIND, exposed
-    from ingot.serve.page import shown
-
-    return shown(lambda: exposed(certificate_families({"webhook": certificate})), KIND, host, port)
 
 
 async def _run(server: "WebhookServer", host: str, lacking: str) -> None:

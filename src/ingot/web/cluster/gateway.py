@@ -55,6 +55,11 @@ class Gateway:
         self._manager.serve(self._take_uploads)
         self._manager.serve(self._give_tokens)
 
+    @property
+    def certificates(self) -> dict[str, Path]:
+        """The files of what it shows and of what that is signed by, by the names that figures have of them."""
+        return {"gateway": self._keeper.certificate, "gateway-authority": self._keeper.signed_by}
+
     async def run(self, stop: asyncio.Event) -> None:
         """Serves until `stop`. Raises OSError when an address cannot be had."""
         await self._manager.run(stop)

@@ -25,7 +25,8 @@ _LOOK_AGAIN_SECONDS = 12 * 3600.0
 class Keeper:
     """Makes the Secret where it is not there, and renews it in time; any number of gateways may do so at once.
 
-    `certificate` and `key` are the files of what this gateway shows; `ready` is set when they are there.
+    `certificate` and `key` are the files of what this gateway shows, and `signed_by` that of its authority; `ready` is
+    set when they are there.
     """
 
     def __init__(self, manager: Manager, directory: Path, hosts: Sequence[str]) -> None:
@@ -33,6 +34,7 @@ class Keeper:
         self.secrets = manager.informer(SECRETS, SYSTEM_NAMESPACE, field_selector=f"metadata.name={NAME}")
         self._hosts = list(hosts)
         self.certificate, self.key = directory / "tls.crt", directory / "tls.key"
+        self.signed_by = directory / "ca.crt"
         self.ready = asyncio.Event()
         controller = Controller("gateway-papers", self.reconcile).watch(self.secrets)
         controller.queue.add(KEY)
@@ -74,7 +76,11 @@ class Keeper:
         log.info("Secret %s has a new certificate", KEY)
 
     def _show(self, papers: Papers) -> None:
-        for file, content in ((self.key, papers.server.key_pem), (self.certificate, papers.server.certificate_pem)):
+        for file, content in (
+            (self.signed_by, papers.authority.certificate_pem),
+            (self.key, papers.server.key_pem),
+            (self.certificate, papers.server.certificate_pem),
+        ):
             if not file.exists() or file.read_bytes() != content:
                 write_atomically(file, content)
         self.ready.set()
