@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from control.cron_world import CLAIM, CronWorld
+from ingot.api.cdi.names import IMPORT_CRON
 from ingot.api.object import Object
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
@@ -43,6 +44,22 @@ async def test_a_link_to_a_claim(crons: CronWorld) -> None:
     await world.client.delete(DATA_VOLUMES, "disk", world.namespace)
     await tells(crons, "newest", "NotFound")
     await world.end_claims()
+
+
+async def test_what_is_said_of_an_image_is_said_of_its_link_too(crons: CronWorld) -> None:
+    world, kind = crons.world, "instancetype.kubevirt.io/default-instancetype"
+    labels = {kind: "u1.small", "mine": "1"}
+    await world.create(VOLUME_CLAIMS, {"metadata": {"name": "disk", "labels": labels}, "spec": CLAIM})
+    await world.bind("disk")
+    await link(crons, "newest", pvc="disk")
+    assert (await tells(crons, "newest", "Ready"))["metadata"]["labels"] == {kind: "u1.small"}
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"labels": {kind: "u1.large"}}})
+    await world.until(DATA_SOURCES, "newest", lambda each: each["metadata"]["labels"][kind] == "u1.large")
+    # Of one that a cron has, that says it.
+    source = {"pvc": {"namespace": world.namespace, "name": "disk"}}
+    followed = {"metadata": {"name": "followed", "labels": {IMPORT_CRON: "cron"}}, "spec": {"source": source}}
+    await world.create(DATA_SOURCES, followed)
+    assert (await tells(crons, "followed", "Ready"))["metadata"]["labels"] == {IMPORT_CRON: "cron"}
 
 
 async def test_a_link_to_a_snapshot(crons: CronWorld) -> None:

@@ -99,7 +99,7 @@ def is_settled(golden: Golden) -> bool:
 
 
 def refuse_idle(golden: Golden) -> None:
-    """Raises ClickException, with the cure, where what follows it does nothing: it is going, or the DataSource is another's."""
+    """Raises ClickException, with the cure, where what follows it does nothing, as it is going or has lost the name."""
     said = condition(golden.cron or {}, UP_TO_DATE) or {}
     if said.get("reason") in ("Conflict", "Unmanaged", "Deleting"):
         raise click.ClickException(f"{name_of(golden.cron or {})}: {said.get('message')}")

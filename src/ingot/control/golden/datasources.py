@@ -1,16 +1,18 @@
 """DataSource: what a link leads to, and whether that can be cloned (G2)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, namespace_of
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, VOLUME_CLAIMS
+from ingot.control.golden.making import handed_on
 from ingot.control.heartbeat import set_condition
 from ingot.control.snapshots.kinds import snapshot_kinds
 from ingot.control.volumes.marks import annotation, is_bound, phase_of
 from ingot.control.volumes.source import LINKS
 from ingot.control.volumes.status import SUCCEEDED
+from ingot.control.writing import change
 from ingot.kube.cache import Key, key_of
 from ingot.kube.change import patch_status
 from ingot.kube.clock import SYSTEM, Clock
@@ -25,11 +27,12 @@ _BY_NAMED = "named-by-data-source"
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a link leads to: CDI's reason why it is ready or not, and the source at its end."""
+    """What a link leads to: CDI's reason why it is ready or not, the source at its end, and the labels of that."""
 
     reason: str
     message: str
     source: Object = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 def _named(link: Object) -> Iterable[str]:
@@ -39,7 +42,8 @@ def _named(link: Object) -> Iterable[str]:
 
 
 class DataSources:
-    """The controller. It only tells: nothing is made, and what is linked is not touched."""
+    """The controller. It only tells: nothing is made, and what is linked is not touched. Labels that say what to make
+    of an image come to the link too, as with CDI; where a cron has the link, from that."""
 
     def __init__(self, manager: Manager, clock: Clock = SYSTEM) -> None:
         self._client = manager.client
@@ -72,6 +76,8 @@ class DataSources:
         if link is None or is_deleting(link):
             return
         found = self._followed(link)
+        if names.IMPORT_CRON not in (link["metadata"].get("labels") or {}):
+            link = await change(self._client, DATA_SOURCES, link, lambda each: _label(each, found.labels))
         told = copy_of(link)
         status = told.setdefault("status", {})
         status.pop("source", None)
@@ -112,7 +118,7 @@ class DataSources:
         for kind, named in source.items():
             key = Key(named.get("namespace", ""), named["name"])
             found = self._claim(key) if kind == "pvc" else self._snapshot(key)
-            return _Found(found.reason, found.message, source)
+            return replace(found, source=source)
         return _Found("NoSource", "spec.source is empty: it can be cloned once it names a pvc or a snapshot")
 
     def _claim(self, key: Key) -> _Found:
@@ -129,7 +135,7 @@ class DataSources:
         if not is_bound(claim):
             reached = phase_of(claim) or "Pending"
             return _Found(reached, f'PersistentVolumeClaim "{key}" is not filled yet: it can be cloned once it is')
-        return _Found(READY, "DataSource is ready to be consumed")
+        return _ready(claim, volume)
 
     def _snapshot(self, key: Key) -> _Found:
         snapshot = self._kinds.snapshots.cache.get(key)
@@ -139,4 +145,15 @@ class DataSources:
             return _Found("NotFound", f'VolumeSnapshot "{key}" is being deleted')
         if not (snapshot.get("status") or {}).get("readyToUse"):
             return _Found("SnapshotNotReady", f'VolumeSnapshot "{key}" is not ready yet: it can be cloned once it is')
-        return _Found(READY, "DataSource is ready to be consumed")
+        return _ready(snapshot)
+
+
+def _ready(*ends: Object | None) -> _Found:
+    labels = [(each["metadata"].get("labels") or {}) for each in ends if each is not None]
+    said = handed_on({key: text for each in labels for key, text in each.items()})
+    return _Found(READY, "DataSource is ready to be consumed", labels=said)
+
+
+def _label(link: Object, labels: dict[str, str]) -> None:
+    if labels:
+        link["metadata"]["labels"] = {**(link["metadata"].get("labels") or {}), **labels}

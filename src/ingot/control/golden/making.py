@@ -1,6 +1,6 @@
 """The DataVolume of an import: the cron's template, at exactly the version that was seen."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of
@@ -19,8 +19,12 @@ _HANDED_ON = ("instancetype.kubevirt.io/", "template.kubevirt.io/", "kubevirt.io
 def labels_of(cron: Object) -> dict[str, str]:
     """The labels that imports and DataSource get from the cron."""
     said = {**_template_labels(cron), **(cron["metadata"].get("labels") or {})}
-    handed_on = {key: text for key, text in said.items() if key.startswith(_HANDED_ON)}
-    return {**handed_on, names.IMPORT_CRON: name_of(cron)}
+    return {**handed_on(said), names.IMPORT_CRON: name_of(cron)}
+
+
+def handed_on(labels: Mapping[str, str]) -> dict[str, str]:
+    """Those that tell what to make of an image, and so go wherever it is named."""
+    return {key: text for key, text in labels.items() if key.startswith(_HANDED_ON)}
 
 
 def _template_labels(cron: Object) -> dict[str, str]:
