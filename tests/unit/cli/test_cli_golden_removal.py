@@ -116,6 +116,17 @@ def test_a_clone_in_another_namespace_is_looked_for_there() -> None:
     assert not holders_of(image, DATA_VOLUMES, [{**begun, "status": {"phase": "Succeeded"}}])
 
 
+def test_a_clone_source_of_another_namespace_counts_only_where_it_is_made_for_a_datavolume() -> None:
+    image = images()["fedora"]
+    spec = dict(holders())[CLONE_SOURCES]
+    said = {"namespace": "lab", "annotations": {names.SOURCE_NAMESPACE: PLACE}}
+    maker = {"kind": "DataVolume", "uid": "1", "controller": True}
+    assert not holders_of(image, CLONE_SOURCES, [user(spec, **said)])
+    assert not holders_of(image, CLONE_SOURCES, [user(spec, **said, ownerReferences=[maker])])
+    made = user(spec, **said | {"name": f"{names.CLONE_SOURCE_PREFIX}1"}, ownerReferences=[maker])
+    assert holders_of(image, CLONE_SOURCES, [made])
+
+
 def test_what_is_the_images_own_does_not_keep_it() -> None:
     image = images()["fedora"]
     assert not holders_of(image, DATA_SOURCES, [FEDORA])

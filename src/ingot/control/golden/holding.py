@@ -22,7 +22,7 @@ from ingot.api.resources import (
     VOLUME_CLAIMS,
 )
 from ingot.control.volumes.marks import is_over, phase_of
-from ingot.control.volumes.origin import key_of_origin
+from ingot.control.volumes.origin import origins
 from ingot.control.volumes.source import origin_of
 from ingot.control.volumes.status import FAILED, SUCCEEDED
 from ingot.disks.claims import claim_name
@@ -56,7 +56,7 @@ def _of_source(obj: Object) -> Iterable[str]:
 
 def _of_clone_source(source: Object) -> Iterable[str]:
     """These go when the clone is complete."""
-    return [str(key_of_origin(source))]
+    return [str(key) for key in origins(source)]
 
 
 def _of_claim(claim: Object) -> Iterable[str]:

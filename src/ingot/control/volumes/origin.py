@@ -30,6 +30,13 @@ def key_of_origin(source: Object) -> Key:
     return Key(namespace, source["spec"]["source"]["name"])
 
 
+def origins(source: Object) -> Iterable[Key]:
+    """What a VolumeCloneSource is about to read: in another namespace only one that is made for a DataVolume can."""
+    key, maker = key_of_origin(source), controller_of(source) or {}
+    made = maker.get("kind") == DATA_VOLUMES.kind and name_of(source) == f"{names.CLONE_SOURCE_PREFIX}{maker['uid']}"
+    return [key] if made or key.namespace == namespace_of(source) else []
+
+
 def by_origin(source: Object) -> Iterable[str]:
     """An index of VolumeCloneSources by what they clone."""
     return [f"{kind_of(source).kind}/{key_of_origin(source)}"]
