@@ -61,6 +61,17 @@ def test_what_it_renders_is_taken_by_the_server(
     assert KEY not in json.dumps(machine)
 
 
+@pytest.mark.parametrize("name", ["2024", "1e3", "true", "null"])
+def test_a_release_may_have_any_name(helm: Helm, name: str) -> None:
+    given = ("--set-string", "userData=x")
+    secret, machine = yaml.safe_load_all(helm("template", name, str(CHART), *given))
+    assert (secret["metadata"]["name"], machine["metadata"]["name"]) == (f"{name}-userdata", name)
+    assert machine["spec"]["dataVolumeTemplates"][0]["metadata"]["name"] == name
+    assert machine["spec"]["template"]["spec"]["volumes"][0]["dataVolume"]["name"] == name
+    assert machine["spec"]["template"]["metadata"]["labels"]["kubevirt.io/domain"] == name
+    assert machine["metadata"]["labels"]["app.kubernetes.io/instance"] == name
+
+
 def test_it_is_installed_upgraded_and_removed_by_helm_itself(
     equipped: IngotUp | ControlPlane, helm: Helm, namespace: str
 ) -> None:

@@ -3,10 +3,10 @@
 {{- end -}}
 
 {{- define "vm.labels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+app.kubernetes.io/name: {{ quote .Chart.Name }}
+app.kubernetes.io/instance: {{ quote .Release.Name }}
+app.kubernetes.io/managed-by: {{ quote .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- with .Values.labels }}
 {{ toYaml . }}
 {{- end }}
