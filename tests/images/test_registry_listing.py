@@ -18,6 +18,7 @@ from images.test_registry_manifests import image
 from ingot.cli.main import cli
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
+from ingot.images.lazy.trace import TRACE
 from ingot.images.reference import Reference
 from ingot.images.registry import contest, listing
 from ingot.images.registry.client import Registry
@@ -33,6 +34,7 @@ from ingot.images.registry.manifest import (
     encode,
 )
 from ingot.images.registry.removal import remove
+from ingot.images.registry.repository import Repository
 
 
 def test_tags(registry: Registry, repository: Callable[[], Reference]) -> None:
@@ -303,6 +305,54 @@ def test_rm_whose_answer_is_lost(registry: Registry, by_digest: bool, heard: boo
         assert remove(registry, reference.at(digest) if by_digest else reference) == digest
     assert deletes == 2
     assert path not in documents.answers
+
+
+def test_rm_takes_along_what_ingot_has_attached(registry: Registry, repository: Callable[[], Reference]) -> None:
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk")
+    image = Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(registry.manifest(reference).raw))
+    ours = [attached(registry, reference, image, TRACE, note) for note in ("one", "two")]
+    theirs = attached(registry, reference, image, "application/x.signature", "three")
+    # As one is whose deletion was interrupted.
+    Repository(registry._endpoint(reference.registry), reference.repository).delete(ours[0], "x")
+    assert remove(registry, reference) == digest
+    for each in ours:
+        with pytest.raises(ImageFault, match="not there"):
+            registry.manifest(reference.at(each))
+    assert [each.digest for each in registry.referrers(reference, digest)] == [theirs]
+
+
+@pytest.mark.parametrize("by_digest", [True, False])
+def test_rm_leaves_no_empty_list_of_what_was_attached(
+    registry: Registry, repository: Callable[[], Reference], by_digest: bool
+) -> None:
+    reference = repository()
+    digest, _ = push(registry, reference, b"disk")
+    image = Descriptor(media_type=OCI_MANIFEST, digest=digest, size=len(registry.manifest(reference).raw))
+    trace = attached(registry, reference, image, TRACE, "one")
+    assert len(list(registry.tags(reference))) == 2
+    if by_digest:
+        remove(registry, reference.at(trace))
+        assert list(registry.tags(reference)) == ["v1"]
+    remove(registry, reference.at(digest) if by_digest else reference)
+    assert list(registry.tags(reference)) == []
+
+
+def test_rm_where_what_is_attached_cannot_be_listed(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
+    documents = Documents()
+    digest = documents.manifest("a/b", "v1", image("removed"))
+    documents.answers[f"/v2/a/b/referrers/{digest}"] = (403, b"", {})
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if asked.method == "DELETE":
+            answer(client, 202)
+        else:
+            documents(asked, client)
+
+    with FaultyServer(handler) as server:
+        assert remove(registry, Reference.parse(f"{server.host}/a/b@{digest}")) == digest
+        assert [asked.path for asked in server.asked if asked.method == "DELETE"] == [f"/v2/a/b/manifests/{digest}"]
+    assert "what is attached to it stays" in caplog.text
 
 
 def test_rm_by_digest(registry: Registry, repository: Callable[[], Reference]) -> None:

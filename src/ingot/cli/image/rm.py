@@ -14,8 +14,8 @@ from ingot.cli.output import output_option, show
 def rm(references: tuple[str, ...], all_tags: bool, access: Access, output: str) -> None:
     """Remove images from their registries.
 
-    REF with a tag removes the tag; with a digest, the image itself. The registry frees the space when it collects its
-    garbage. One that cannot be removed keeps no other from it.
+    REF with a tag removes the tag; with a digest, the image itself, with the boot traces that are attached to it. The
+    registry frees the space when it collects its garbage. One that cannot be removed keeps no other from it.
     """
     from ingot.images.fault import ImageFault
     from ingot.images.reference import Reference

@@ -202,10 +202,18 @@ class Registry:
         """Deletes the manifest that the reference stands for, with every tag that it has. Its digest."""
         place, subject = self._own(reference), str(reference)
         document = place.manifest(reference.target, subject)
-        place.delete(document.digest, subject)
         if document.parsed.subject:
-            referrers.detach_by_tag(place, document.parsed.subject.digest, document.digest, subject)
+            referrers.remove(place, document.parsed.subject.digest, document.digest, subject)
+        else:
+            place.delete(document.digest, subject)
         return document.digest
+
+    def delete_attached(self, reference: Reference, digest: Digest) -> None:
+        """Deletes what Ingot has attached to the image of that digest, and nothing else."""
+        place, subject = self._own(reference), f"{reference.name}@{digest}"
+        for each in referrers.referrers(place, digest, "", subject):
+            if each.artifact_type.startswith(referrers.OURS):
+                referrers.remove(place, digest, each.digest, f"{reference.name}@{each.digest}")
 
     def tidy(self) -> None:
         """Closes the connections that nobody has used for long."""

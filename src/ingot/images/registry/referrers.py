@@ -10,8 +10,10 @@ from ingot.images.registry.contest import outlast
 from ingot.images.registry.listing import next_page
 from ingot.images.registry.manifest import MOST_BYTES, OCI_INDEX, Descriptor, Index, decode, encode
 from ingot.images.registry.refusal import refusal
-from ingot.images.registry.repository import Repository
+from ingot.images.registry.repository import Document, Repository
 
+# What the types of all that Ingot attaches begin with.
+OURS = "application/vnd.ingot."
 _MOST_PAGES = 100
 
 
@@ -49,13 +51,18 @@ def _by_api(repository: Repository, digest: Digest, subject: str) -> list[Descri
 
 
 def _by_tag(repository: Repository, digest: Digest, subject: str) -> list[Descriptor]:
+    document = _list(repository, digest, subject)
+    return document.parsed.manifests if document and isinstance(document.parsed, Index) else []
+
+
+def _list(repository: Repository, digest: Digest, subject: str) -> Document | None:
+    """What an image's tag names."""
     try:
-        document = repository.manifest(_tag(digest), subject)
+        return repository.manifest(_tag(digest), subject)
     except ImageFault as fault:
         if fault.reason != "NotFound":
             raise
-        return []
-    return document.parsed.manifests if isinstance(document.parsed, Index) else []
+        return None
 
 
 def attach_by_tag(repository: Repository, image: Digest, referrer: Descriptor, subject: str) -> None:
@@ -71,11 +78,25 @@ def attach_by_tag(repository: Repository, image: Digest, referrer: Descriptor, s
     outlast(change, settled, subject)
 
 
-def detach_by_tag(repository: Repository, image: Digest, referrer: Digest, subject: str) -> None:
-    """Takes a referrer off the image's tag, where it is listed. Raises ImageFault."""
-    there = _by_tag(repository, image, subject)
-    left = [each for each in there if each.digest != referrer]
-    if len(left) < len(there):
+def remove(repository: Repository, image: Digest, referrer: Digest, subject: str) -> None:
+    """Deletes a referrer, and takes it off the image's tag, where it is listed. Raises ImageFault."""
+    try:
+        repository.delete(referrer, subject)
+    except ImageFault as fault:
+        # Whoever was to delete it before us may have been killed before it was off the list.
+        if fault.reason != "NotFound":
+            raise
+    _detach_by_tag(repository, image, referrer, subject)
+
+
+def _detach_by_tag(repository: Repository, image: Digest, referrer: Digest, subject: str) -> None:
+    document = _list(repository, image, subject)
+    if document is None or not isinstance(document.parsed, Index):
+        return
+    left = [each for each in document.parsed.manifests if each.digest != referrer]
+    if not left:
+        repository.delete(document.digest, subject)
+    elif len(left) < len(document.parsed.manifests):
         _put(repository, image, left, subject)
 
 
