@@ -105,6 +105,28 @@ def test_what_takes_long_at_the_start_is_served_when_it_is_ready(
             assert read(content, 0, _SIZE) == disk.read_bytes()
 
 
+def test_a_client_that_waits_for_a_silent_server_holds_up_no_change(
+    disk: Path, web: FaultyServer, gate: threading.Event, tmp_path: Path
+) -> None:
+    gate.set()
+    options = _options(tmp_path, f"slow={web.url}/disk")
+    with Serving(tmp_path, *options, "--plain", "slow", "--grace", "60") as server:
+        gate.clear()
+        reading = ["nbdcopy", server.uri("slow"), "null:"]
+        removing = [INGOT, "serve", "rm", "slow", "--control", str(server.control)]
+        with subprocess.Popen(reading, stderr=subprocess.DEVNULL):
+            wait_for(lambda: _told(server)["slow"]["connections"] > 0)
+            with subprocess.Popen(removing, stdout=subprocess.DEVNULL) as command:
+                wait_for(lambda: not _told(server))
+                # Also under the same name, whose own clients stay.
+                _ingot(server, "add", f"slow={disk}")
+                with server.content("slow") as content:
+                    assert command.poll() is None
+                    gate.set()
+                    assert command.wait(30) == 0
+                    assert read(content, 0, _SIZE) == disk.read_bytes()
+
+
 @pytest.fixture
 def foreign(registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> Reference:
     """A disk in a gzip layer, as other tools make it."""

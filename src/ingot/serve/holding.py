@@ -48,12 +48,12 @@ class Holding:
         return size
 
     def remove(self, name: str) -> None:
-        """Those who use it go on. Raises KeyError."""
+        """Those who use it go on; it is closed in the background. Raises KeyError."""
         self._catalog.remove(name)
         with self._lock:
             lease = self._leases.pop(name, None)
         if lease is not None:
-            lease.release()
+            _release(lease)
 
     def report(self, totals: Totals) -> None:
         """Adds what came over networks, and what is on its way."""
@@ -68,6 +68,14 @@ class Holding:
             self.open(name)
         except (KeyError, OSError, ImageFault) as error:
             _unpinned(name, error)
+
+
+def _release(lease: Lease) -> None:
+    """What waits for a network may take long to close."""
+    try:
+        threading.Thread(target=lease.release, daemon=True).start()
+    except RuntimeError:
+        lease.release()
 
 
 def _unpinned(name: str, why: Exception) -> None:

@@ -1,7 +1,6 @@
 """The exports that a server knows, and that each of its workers is told of."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,9 @@ _OPEN_SECONDS = 3600.0
 _START_SECONDS = 3.0
 _PAUSE_SECONDS = 30.0
 
+# What takes a worker no time, over what it was given.
+_TELL_SECONDS = 5.0
+
 PREPARING, READY, FAILED = "preparing", "ready", "failed"
 
 
@@ -37,7 +39,10 @@ class _Known:
 
 @dataclass(slots=True)
 class Standing:
-    """What is told of an export: what it is, PREPARING, READY or FAILED, and what was done for its clients."""
+    """What is told of an export: what it is, # What takes a worker no time, over what it was given.
+    _TELL_SECONDS = 5.0
+
+    PREPARING, READY or FAILED, and what was done for its clients."""
 
     entry: Entry
     size: int | None
@@ -90,7 +95,8 @@ class Register:
             if name not in self._known:
                 raise ImageFault(repr(name), "NotFound", "there is no export of this name")
             self._known.pop(name).gone.set()
-            await self._remove_everywhere(name, self._grace)
+            await self._unlist(name)
+        await self._dismiss(name, self._grace)
 
     async def introduce(self, link: Link) -> None:
         """Tells a new worker of all exports, and has it among the others. Raises ImageFault and WorkerLost."""
@@ -128,7 +134,7 @@ class Register:
                 for link in list(self._links):
                     known.folder = (await link.ask(message))["folder"]
             except (ImageFault, WorkerLost):
-                await self._remove_everywhere(entry.name, 0)
+                await self._unlist(entry.name)
                 raise
             self._known[entry.name] = known
             return known
@@ -176,13 +182,29 @@ class Register:
         async with self._changing:
             if self._known.get(known.entry.name) is known:
                 del self._known[known.entry.name]
-                await self._remove_everywhere(known.entry.name, 0)
+                await self._unlist(known.entry.name)
+        await self._dismiss(known.entry.name, 0)
 
-    async def _remove_everywhere(self, name: str, seconds: float) -> None:
-        message: dict[str, Any] = {"do": "remove", "name": name, "seconds": seconds}
-        for link in list(self._links):
-            with contextlib.suppress(ImageFault, WorkerLost):
-                await link.ask(message, seconds + 5)
+    async def _unlist(self, name: str) -> None:
+        """No worker gives it to clients any more."""
+        await self._tell({"do": "remove", "name": name})
+
+    async def _dismiss(self, name: str, seconds: float) -> None:
+        """Has the clients sent away who still use what was removed under that name. That may take so long, and others
+        do not wait for it."""
+        await self._tell({"do": "dismiss", "name": name, "seconds": seconds}, seconds)
+
+    async def _tell(self, message: dict[str, Any], seconds: float = 0.0) -> None:
+        async def tell(link: Link) -> None:
+            try:
+                await link.ask(message, seconds + _TELL_SECONDS)
+            except WorkerLost as lost:
+                if not link.ended.is_set():
+                    _log.warning("export %r: %s", message["name"], lost)
+            except ImageFault:
+                _log.debug("worker %d does not have export %r", link.number, message["name"])
+
+        await asyncio.gather(*map(tell, list(self._links)))
 
     def _owner(self, name: str) -> _Known | None:
         """Which entry an export belongs to: it is itself one, or a file in a directory."""

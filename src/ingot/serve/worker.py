@@ -70,6 +70,8 @@ class Worker:
                     self._begin(message, self._remove)
                 case "lead":
                     self._afar.lead()
+                case "dismiss":
+                    self._begin(message, self._dismiss)
                 case "report":
                     self._report(message["id"])
                 case "end":
@@ -127,9 +129,13 @@ class Worker:
         return {"size": self._holding.open(message["name"])}
 
     def _remove(self, message: dict[str, Any]) -> dict[str, Any]:
-        name = message["name"]
-        self._holding.remove(name)
-        self._send_away([guest for guest in self._current() if _entry_of(guest) == name], True, message["seconds"])
+        self._holding.remove(message["name"])
+        return {}
+
+    def _dismiss(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Sends the clients of an export away that was removed; those of another one of its name stay."""
+        guests = [guest for guest in self._current() if _removed(guest, message["name"])]
+        self._send_away(guests, True, message["seconds"])
         return {}
 
     def _leave(self, seconds: float) -> None:
@@ -193,8 +199,9 @@ class Worker:
                 _log.debug("the process that listens is gone: %s", error)
 
 
-def _entry_of(guest: Guest) -> str | None:
-    return guest.agreed.lease.entry.name if guest.agreed is not None else None
+def _removed(guest: Guest, name: str) -> bool:
+    lease = guest.agreed.lease if guest.agreed is not None else None
+    return lease is not None and lease.gone and lease.entry.name == name
 
 
 def main() -> None:

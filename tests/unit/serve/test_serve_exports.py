@@ -89,6 +89,24 @@ class TestHolding:
         assert "removed while it was opened" in str(error)
         assert opener.opened == []
 
+    def test_removing_does_not_wait_until_it_is_closed(
+        self, opener: Preparing, holding: Holding, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opener.steps.release(3)
+        holding.open("disk")
+        hanging, closed = threading.Event(), threading.Event()
+
+        def close() -> None:
+            hanging.wait(20)
+            closed.set()
+
+        monkeypatch.setattr(opener.opened[0], "close", close)
+        holding.remove("disk")
+        assert not closed.is_set()
+        assert holding.add(Entry("disk", "/dev/null"), pin=False) is False
+        hanging.set()
+        assert closed.wait(20)
+
     def test_what_is_open_too_late_is_not_kept(self, opener: Preparing, holding: Holding) -> None:
         catalog = holding._catalog
         opener.steps.release(3)
