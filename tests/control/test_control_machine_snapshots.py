@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from control.storage_world import Storage, at_work
+from control.storage_world import WHEN, Storage, at_work
 from control.world import World, machine, shown
 from eventual import eventually
 from ingot.api.object import Object, name_of, uid_of
-from ingot.api.resources import MACHINE_SNAPSHOT_CONTENTS, MACHINE_SNAPSHOTS, MACHINES, SNAPSHOTS
+from ingot.api.resources import INSTANCES, MACHINE_SNAPSHOT_CONTENTS, MACHINE_SNAPSHOTS, MACHINES, SNAPSHOTS
 from ingot.control.instance import Instances
 from ingot.control.machine import Machines
 from ingot.control.snapshots.content import SnapshotContents
@@ -17,6 +17,7 @@ from ingot.control.snapshots.snapshot import MachineSnapshots
 from ingot.kube.objects import condition
 
 DATA = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+MORE = {"name": "more", "persistentVolumeClaim": {"claimName": "more"}}
 SEED = {"name": "seed", "cloudInitNoCloud": {"userData": "#"}}
 SCRATCH = {"name": "scratch", "emptyDisk": {"capacity": "1Gi"}}
 REMOTE = {"name": "remote", "networkVolume": {"uri": "nbd://far.example/disk", "readOnly": False, "format": "raw"}}
@@ -129,6 +130,65 @@ async def test_storage_that_fails_until_the_deadline_leaves_nothing(lab: Storage
     await lab.gone(MACHINE_SNAPSHOT_CONTENTS, content(snapshot))
     await lab.gone(SNAPSHOTS, volume_snapshot(snapshot))
     await lab.until(MACHINES, "vm", lambda each: "snapshotInProgress" not in each.get("status", {}))
+
+
+async def test_a_machine_does_not_start_while_its_disks_are_to_be_of_one_moment(lab: Storage) -> None:
+    await lab.claim("data")
+    await lab.claim("more")
+    await lab.create(MACHINES, machine("vm", "Manual", DATA, MORE))
+    snapshot = await taken(lab)
+    await lab.snapshotted(volume_snapshot(snapshot))
+    await lab.ask("vm", {"action": "Start"})
+    told = await lab.until(MACHINES, "vm", lambda each: condition(each, "Failure"))
+    fault = condition(told, "Failure") or {}
+    assert (fault["reason"], '"snap"' in fault["message"]) == ("SnapshotInProgress", True)
+    assert await lab.is_gone(INSTANCES, "vm")
+    await lab.snapshotted(volume_snapshot(snapshot, "more"))
+    await reached(lab, "Succeeded")
+    await eventually(lambda: lab.get(INSTANCES, "vm"))
+    freed = await lab.until(MACHINES, "vm", lambda each: not condition(each, "Failure"))
+    assert freed["status"]["created"] is True
+
+
+async def test_a_guest_that_ends_while_it_is_snapshotted_starts_again(lab: Storage) -> None:
+    """Storage that does not come to its snapshots keeps no machine from running that did."""
+    await lab.claim("data")
+    await lab.create(MACHINES, machine("vm", "Always", DATA))
+    former = await lab.run("vm")
+    await lab.printed("vm", "Running")
+    snapshot = await taken(lab)
+    await eventually(lambda: lab.get(SNAPSHOTS, volume_snapshot(snapshot)))
+    await lab.end("vm")
+    await lab.successor("vm", former)
+    assert (await lab.get(MACHINE_SNAPSHOTS, "snap"))["status"]["phase"] == "InProgress"
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["failed", "deleted"])
+async def test_what_is_left_of_a_moment_is_thrown_away_and_all_is_made_anew(lab: Storage, gone: bool) -> None:
+    await lab.claim("data")
+    await lab.claim("more")
+    await lab.create(MACHINES, machine("vm", "Halted", DATA, MORE))
+    snapshot = await taken(lab)
+    names = [volume_snapshot(snapshot, volume) for volume in ("data", "more")]
+    former = [await lab.snapshotted(names[0]), await eventually(lambda: lab.get(SNAPSHOTS, names[1]))]
+    if gone:
+        await lab.client.delete(SNAPSHOTS, names[1], lab.namespace)
+    else:
+        await lab.snapshotted(names[1], error={"time": WHEN, "message": "disk on fire"})
+        told = await lab.until(MACHINE_SNAPSHOTS, "snap", lambda each: (each.get("status") or {}).get("error"))
+        assert "disk on fire; it would be of another moment than the others" in told["status"]["error"]["message"]
+
+    async def is_another(name: str, before: Object) -> bool:
+        await lab.pass_time(1.0)
+        return uid_of(await lab.get(SNAPSHOTS, name)) != uid_of(before)
+
+    for name, before in zip(names, former, strict=True):
+        await eventually(lambda name=name, before=before: is_another(name, before))
+    assert (await lab.get(MACHINE_SNAPSHOTS, "snap"))["status"]["phase"] == "InProgress"
+    for name in names:
+        await lab.snapshotted(name)
+    done = await reached(lab, "Succeeded")
+    assert "error" not in done["status"]
 
 
 async def test_a_snapshot_waits_for_another_one(lab: Storage) -> None:

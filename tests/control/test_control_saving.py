@@ -192,6 +192,23 @@ async def test_a_copy_that_fails_is_thrown_away_and_made_anew(lab: Storage) -> N
     assert "error" not in complete["status"]
 
 
+async def test_a_copy_is_thrown_away_with_a_volume_snapshot_that_failed(lab: Storage) -> None:
+    """They are begun together, for one moment."""
+    node = await begun(lab, DATA, REMOTE)
+    pod = await node.measured()
+    claim = await lab.get(VOLUME_CLAIMS, node.saved("remote"))
+    await lab.snapshotted(node.saved("data"), error={"time": MOMENT, "message": "disk on fire"})
+    await lab.heard(f"vmsnapshot-content-{node.snapshot}", "VolumeSnapshotError")
+    await eventually(lambda: _is_another(lab, claim, node))
+    await lab.pass_time(1.0)
+
+    again = await node.measured()
+    assert uid_of(again) != uid_of(pod)
+    await lab.snapshotted(node.saved("data"))
+    complete = await done(lab, node, again)
+    assert "error" not in complete["status"]
+
+
 async def _is_another(lab: Storage, claim: Object, node: Node) -> bool:
     gone = await lab.is_gone(VOLUME_CLAIMS, node.saved("remote"))
     return gone or uid_of(await lab.get(VOLUME_CLAIMS, node.saved("remote"))) != uid_of(claim)

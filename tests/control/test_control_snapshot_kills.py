@@ -15,6 +15,7 @@ from ingot.api.cdi import names
 from ingot.api.object import Object, uid_of
 from ingot.api.resources import (
     CLONE_SOURCES,
+    INSTANCES,
     MACHINE_RESTORES,
     MACHINE_SNAPSHOT_CONTENTS,
     MACHINE_SNAPSHOTS,
@@ -94,6 +95,43 @@ async def test_a_snapshot_that_is_broken_off(storage: Storage, writes: int) -> N
         assert len((await storage.client.list(resource, storage.namespace))["items"]) == 1
     free = await storage.get(MACHINES, "vm")
     assert not [each for each in free["metadata"]["finalizers"] if each.startswith("snapshot.")]
+
+
+@pytest.mark.parametrize("writes", range(7, 14))
+async def test_an_attempt_that_is_given_up_and_broken_off(storage: Storage, writes: int) -> None:
+    """One disk is ready when the other one fails: nothing of that is in the snapshot. What comes before is as above."""
+    await storage.claim("more")
+    more = {"name": "more", "persistentVolumeClaim": {"claimName": "more"}}
+    await storage.claim("data")
+    await storage.create(MACHINES, machine("vm", "Halted", DATA, more))
+    snapshot = await storage.create(MACHINE_SNAPSHOTS, {"metadata": {"name": "snap"}, "spec": {"source": MACHINE}})
+    names = [f"vmsnapshot-{uid_of(snapshot)}-volume-{volume}" for volume in ("data", "more")]
+    spoiled: set[str] = set()
+
+    async def play() -> bool:
+        """The storage, which cannot take the second one at first."""
+        await storage.pass_time(1.0)
+        first, second = [await storage.get(SNAPSHOTS, name) for name in names]
+        taken_well = {"readyToUse": True, "creationTime": WHEN, "restoreSize": "1Gi"}
+        await storage.write(SNAPSHOTS, names[0], taken_well)
+        if not spoiled or uid_of(second) in spoiled:
+            spoiled.update((uid_of(first), uid_of(second)))
+            await storage.write(SNAPSHOTS, names[1], {"error": {"time": WHEN, "message": "disk on fire"}})
+        else:
+            await storage.write(SNAPSHOTS, names[1], {**taken_well, "error": None})
+        found = await storage.get(MACHINE_SNAPSHOTS, "snap")
+        return bool(found["status"]["readyToUse"])
+
+    async def finish() -> None:
+        await eventually(play)
+        await storage.change(MACHINES, "vm", {"spec": {"runStrategy": "Always"}})
+        await eventually(lambda: storage.get(INSTANCES, "vm"))
+
+    await broken_off(storage, writes, finish)
+    listed = (await storage.client.list(SNAPSHOTS, storage.namespace))["items"]
+    assert not spoiled & {uid_of(each) for each in listed}
+    free = await storage.get(MACHINES, "vm")
+    assert "snapshotInProgress" not in free["status"]
 
 
 @pytest.mark.parametrize("writes", range(12))

@@ -9,7 +9,8 @@ from ingot.control import backoff, datavolumes, machine_status
 from ingot.control.fault import InstanceFault
 from ingot.control.machine_status import Observation
 from ingot.control.owning import adopt, is_owned, let_go, make
-from ingot.control.snapshots.words import restore_of
+from ingot.control.snapshots.standstill import Standstill
+from ingot.control.snapshots.words import machine_of, restore_of
 from ingot.control.storage import Storage
 from ingot.control.strategy import Action, decide, outstanding
 from ingot.control.template import check_matchers, instance_of
@@ -46,6 +47,7 @@ class Machines:
         self._clock = clock
         self._events = Recorder(manager.client, "virtualmachine-controller")
         self._storage = Storage(manager)
+        self._standstill = Standstill(manager)
         self._machines = manager.informer(MACHINES)
         self._instances = manager.informer(INSTANCES)
         self._machines.cache.add_index("claim", _claims_of)
@@ -57,6 +59,7 @@ class Machines:
             .watch(self._instances)
             .watch(self._storage.data_volumes, self._on_claim)
             .watch(self._storage.claims, self._on_claim)
+            .watch(self._standstill.contents, machine_of)
             .own(self._storage.data_volumes, owner=MACHINES)
         )
 
@@ -90,7 +93,7 @@ class Machines:
             ready = await self._equipped(machine)
             action = decide(machine, instance)
             if action is Action.START:
-                _check_restore(machine)
+                self._standstill.check(machine)
             wait = backoff.left(machine, self._clock.time()) if action is Action.START else 0.0
             if action is Action.START and ready and not wait:
                 instance = await self._start(machine)
@@ -158,13 +161,6 @@ class Machines:
         known = condition(machine, machine_status.FAILURE) or {}
         if seen.fault and known.get("message") != seen.fault.message:
             self._events.record(machine, seen.fault.reason, seen.fault.message, "Warning")
-
-
-def _check_restore(machine: Object) -> None:
-    """Raises InstanceFault while a restore replaces the machine's disks."""
-    if restore := restore_of(machine):
-        message = f'VirtualMachineRestore "{restore}" is replacing the disks: the machine starts by itself after that'
-        raise InstanceFault("RestoreInProgress", message)
 
 
 def _switch_on(machine: Object) -> None:

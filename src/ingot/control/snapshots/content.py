@@ -3,16 +3,17 @@
 import asyncio
 from dataclasses import replace
 
-from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.object import Object, namespace_of
 from ingot.api.resources import MACHINE_SNAPSHOT_CONTENTS, SNAPSHOTS
 from ingot.api.snapshot.saving import Stage, saved_volumes
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import is_owned
 from ingot.control.snapshots import content_status
+from ingot.control.snapshots.content_status import State
 from ingot.control.snapshots.parts import Parts
-from ingot.control.snapshots.saving import Savers, Step
-from ingot.control.snapshots.words import source_labels
+from ingot.control.snapshots.saving import PAUSE_SECONDS, Savers, Step
+from ingot.control.snapshots.words import machine_of, seconds_at, source_labels
 from ingot.control.writing import delete, live
 from ingot.kube.cache import Key, key_of
 from ingot.kube.change import patch_status
@@ -27,12 +28,6 @@ _BY_MACHINE = "content-machine"
 _LEAVING_SECONDS = 1.0
 
 
-def _machine_of(content: Object) -> list[str]:
-    """The machine that it is of; none for one that somebody else has made without."""
-    given = (content["spec"]["source"].get("virtualMachine") or {}).get("metadata")
-    return [f"{namespace_of(content)}/{given['name']}"] if isinstance(given, dict) and "name" in given else []
-
-
 class SnapshotContents:
     """The controller. VolumeSnapshots and full copies belong to the content, and go with it."""
 
@@ -43,7 +38,7 @@ class SnapshotContents:
         self._parts = Parts(manager, clock)
         self._savers = Savers(manager, clock, outfit)
         self._contents = manager.informer(MACHINE_SNAPSHOT_CONTENTS)
-        self._contents.cache.add_index(_BY_MACHINE, _machine_of)
+        self._contents.cache.add_index(_BY_MACHINE, lambda content: [str(key) for key in machine_of(content)])
         controller = Controller("machine-snapshot-content", self.reconcile, workers=2, clock=clock)
         controller.watch(self._contents).watch(self._savers.instances, self._of_instance)
         controller.own(self._savers.pods, owner=MACHINE_SNAPSHOT_CONTENTS)
@@ -53,25 +48,48 @@ class SnapshotContents:
         manager.add(controller)
 
     def _of_instance(self, instance: Object) -> list[Key]:
-        found = self._contents.cache.by_index(_BY_MACHINE, f"{namespace_of(instance)}/{name_of(instance)}")
+        found = self._contents.cache.by_index(_BY_MACHINE, str(key_of(instance)))
         return [key_of(content) for content in found if not content_status.was_made(content)]
 
     async def reconcile(self, key: Key) -> Result | None:
         content = self._contents.cache.get(key)
         if content is None or is_deleting(content):
             return None
-        if not saved_volumes(content) or content_status.was_made(content):
-            gone = await self._savers.finish(content)
-            state = content_status.State(await self._taken(content), gone=gone)
-        else:
-            step = await self._together(content, await self._savers.step(content))
-            state = content_status.State(await self._taken(content) if step.is_held else {}, copies=step)
+        state = await self._state(content)
         told = copy_of(content)
         if news := content_status.write(told, state, self._clock.time()):
             self._events.record(content, "VolumeSnapshotError", news, "Warning")
         await patch_status(self._client, MACHINE_SNAPSHOT_CONTENTS, content, told)
-        again = state.copies.again if state.copies else None
-        return Result(again) if again is not None else None
+        return Result(state.again) if state.again is not None else None
+
+    async def _state(self, content: Object) -> State:
+        """Take the next step towards the moment that the content is to hold, and say what there is of it."""
+        if content_status.was_made(content):
+            return State(await self._found(content), gone=await self._savers.finish(content))
+        step = await self._savers.step(content) if saved_volumes(content) else None
+        if (step is None or step.is_held) and (given_up := await self._given_up(content)):
+            return given_up
+        if step is None:
+            return State(await self._taken(content))
+        step = await self._together(content, step)
+        return State(await self._taken(content) if step.is_held else {}, copies=step, again=step.again)
+
+    async def _given_up(self, content: Object) -> State | None:
+        """An attempt of which a part failed or went is cleared away, and made anew after a while; None for one that is
+        good so far. What is made later than the other parts is not of their moment."""
+        found = await self._found(content)
+        is_leaving = any(each is not None and is_deleting(each) for each in found.values())
+        fault = content_status.torn(found, copied=bool(saved_volumes(content)))
+        known = (content.get("status") or {}).get("error") or {}
+        if is_leaving or fault:
+            await self._savers.discard(content)
+            await self._remove_snapshots(content)
+            message = fault or known.get("message") or "VolumeSnapshots of an attempt that failed are being deleted"
+            return State({}, fault=message, again=_LEAVING_SECONDS)
+        if any(found.values()) or saved_volumes(content) or not known:
+            return None
+        left = seconds_at(known["time"]) + PAUSE_SECONDS - self._clock.time()
+        return State({}, fault=known["message"], again=left) if left > 0 else None
 
     async def _together(self, content: Object, step: Step) -> Step:
         """The step, after which VolumeSnapshots and full copies are begun together if the latter can be.
@@ -88,11 +106,17 @@ class SnapshotContents:
         begun, _ = await asyncio.gather(self._savers.begin(step), self._taken(content))
         return begun
 
-    async def _taken(self, content: Object) -> dict[str, Object | None]:
-        """The VolumeSnapshots by name, made all at once if they never were; None for those that are gone."""
-        names, make = _snapshot_names(content), not content_status.was_made(content)
-        found = await asyncio.gather(*(self._snapshot(content, name, make=make) for name in names))
+    async def _found(self, content: Object) -> dict[str, Object | None]:
+        """The VolumeSnapshots by name; None for those that are not there."""
+        names = _snapshot_names(content)
+        found = await asyncio.gather(*(self._snapshot(content, name) for name in names))
         return dict(zip(names, found, strict=True))
+
+    async def _taken(self, content: Object) -> dict[str, Object | None]:
+        """The VolumeSnapshots by name, those that are not there made all at once; None where another is in the way."""
+        names = _snapshot_names(content)
+        taken = await asyncio.gather(*(self._make(content, name) for name in names))
+        return dict(zip(names, taken, strict=True))
 
     async def _remove_snapshots(self, content: Object) -> bool:
         """Delete the content's VolumeSnapshots; whether there still are some."""
@@ -104,14 +128,15 @@ class SnapshotContents:
                 await delete(self._client, SNAPSHOTS, each)
         return bool(ours)
 
-    async def _snapshot(self, content: Object, name: str, *, make: bool) -> Object | None:
-        """The VolumeSnapshot of that name, made if it never was; None where it is gone."""
+    async def _snapshot(self, content: Object, name: str) -> Object | None:
+        """The VolumeSnapshot of that name; the server is asked where a cache that may be late has none."""
         cached = self._parts.kinds.snapshots.cache.get(Key(namespace_of(content), name))
-        if cached is not None and is_owned(cached, content):
-            return cached
-        known = await live(self._client, SNAPSHOTS, name, namespace_of(content))
-        if known is not None or not make:
-            return known if known is not None and is_owned(known, content) else None
+        known = cached or await live(self._client, SNAPSHOTS, name, namespace_of(content))
+        return known if known is not None and is_owned(known, content) else None
+
+    async def _make(self, content: Object, name: str) -> Object | None:
+        if known := await self._snapshot(content, name):
+            return known
         wanted = self._wanted(content, name)
         try:
             made = await self._client.create(SNAPSHOTS, wanted)

@@ -12,16 +12,33 @@ from ingot.kube.clock import timestamp
 @dataclass(frozen=True, slots=True)
 class State:
     """What there is of a content: its VolumeSnapshots by name, None for one that is not there; how far its full copies
-    are, None once they are complete or where there are none to be made; and the claims of copies that are `gone`."""
+    are, None once they are complete or where there are none to be made; the claims of copies that are `gone`; and the
+    `fault` of an attempt that was given up. `again` is when to look."""
 
     snapshots: Mapping[str, Object | None]
     copies: Step | None = None
     gone: Sequence[str] = ()
+    fault: str = ""
+    again: float | None = None
 
 
 def was_made(content: Object) -> bool:
     """Whether the moment is held: nothing is made anew after that."""
     return "creationTime" in (content.get("status") or {})
+
+
+def torn(snapshots: Mapping[str, Object | None], *, copied: bool) -> str:
+    """Why the VolumeSnapshots, which are begun together, cannot come to hold one moment any more: one of them failed,
+    or was not made, when others had their moment, or full copies, which are `copied` with them. "" while they can."""
+    states = {name: _state(each) for name, each in snapshots.items()}
+    if not copied and not any("creationTime" in each for each in states.values()):
+        return ""
+    for name, state in states.items():
+        fault = f"error: {state['error'].get('message', '')}" if "error" in state else ""
+        if "creationTime" not in state and (fault or snapshots[name] is None):
+            what = fault or "is missing"
+            return f"VolumeSnapshot {name} {what}; it would be of another moment than the others: all are made anew"
+    return ""
 
 
 def write(content: Object, state: State, now: float) -> str:
@@ -30,7 +47,7 @@ def write(content: Object, state: State, now: float) -> str:
     states = [{"volumeSnapshotName": name, **_state(each)} for name, each in state.snapshots.items()]
     status["volumeSnapshotStatus"] = states
     copies = state.copies
-    copied = copies is None or copies.stage is Stage.DONE
+    copied = not state.fault and (copies is None or copies.stage is Stage.DONE)
     if copies is not None:
         status["copying"] = _copying(copies)
     status["readyToUse"] = copied and not state.gone and all(each.get("readyToUse") for each in states)
@@ -58,6 +75,8 @@ def _copying(copies: Step) -> Object:
 
 
 def _problem(state: State, states: Sequence[Object], *, was_made: bool) -> str:
+    if state.fault:
+        return state.fault
     missing = [name for name, each in state.snapshots.items() if each is None]
     if missing and was_made:
         return f"VolumeSnapshots ({', '.join(missing)}) missing: their volumes cannot be restored"

@@ -111,6 +111,12 @@ class Savers:
 
         return replace(step, pod=await change(self._client, PODS, step.pod, tell), begun=True)
 
+    async def discard(self, content: Object) -> None:
+        """What there is of the copies is of no use any more: it goes, and the next step begins anew."""
+        await self._drop(content, MEASURE)
+        await self._drop(content, COPY)
+        await self._drop_claims(content)
+
     async def finish(self, content: Object) -> list[str]:
         """The copies are complete: the pods go. Returns those of the claims that are gone."""
         await self._drop(content, MEASURE)
@@ -200,10 +206,13 @@ class Savers:
         left = since + PAUSE_SECONDS - self._clock.time()
         if left <= 0:
             await delete(self._client, PODS, pod)
-            for name in saved_volumes(content).values():
-                if claim := await self._claim(content, name):
-                    await delete(self._client, VOLUME_CLAIMS, claim)
+            await self._drop_claims(content)
         return Step(Stage.FAILED, fault, again=max(left, _LEAVING_SECONDS))
+
+    async def _drop_claims(self, content: Object) -> None:
+        for name in saved_volumes(content).values():
+            if claim := await self._claim(content, name):
+                await delete(self._client, VOLUME_CLAIMS, claim)
 
     async def _drop(self, content: Object, role: str) -> None:
         pod = self.pods.cache.get(Key(namespace_of(content), saver_name(content, role)))

@@ -61,14 +61,12 @@ class MachineSnapshots:
         self._snapshots.cache.add_index(_BY_SOURCE, _source_of)
         self._contents = manager.informer(MACHINE_SNAPSHOT_CONTENTS)
         self._machines = manager.informer(MACHINES)
-        self._instances = manager.informer(INSTANCES)
         manager.serve(self._events.run)
         manager.add(
             Controller("machine-snapshot", self.reconcile, workers=2, clock=clock)
             .watch(self._snapshots)
             .watch(self._contents, _of_content)
             .watch(self._machines, self._of_machine)
-            .watch(self._instances, lambda _: ())
             .watch(self._parts.claims, lambda _: ())
             .after(self._parts.kinds.settled)
         )
@@ -137,7 +135,8 @@ class MachineSnapshots:
         except source.Hindered as fault:
             snapshot_status.waiting(told, fault.reason, fault.message, self._clock.time())
             return snapshot, told, None
-        instance = self._instances.cache.get(key_of(machine))
+        # Whoever was just starting it has done so by now, or has seen that it is held.
+        instance = await live(self._client, INSTANCES, name_of(machine), namespace_of(machine))
         parts = self._parts.of(machine, None if instance is None or phase.is_final(instance) else instance)
         snapshot_status.observe(told, machine, instance, parts)
         snapshot = await patch_status(self._client, MACHINE_SNAPSHOTS, snapshot, told)

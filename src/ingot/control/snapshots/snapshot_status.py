@@ -10,6 +10,7 @@ from ingot.control.snapshots.words import (
     FAILED,
     FAILURE,
     IN_PROGRESS,
+    ONLINE,
     PROGRESSING,
     READY,
     SUCCEEDED,
@@ -18,7 +19,7 @@ from ingot.control.snapshots.words import (
 from ingot.kube.clock import timestamp
 from ingot.kube.objects import is_true, set_condition
 
-_ONLINE = "the machine was running: its disks are as after a power cut at that moment"
+_RAN = "the machine was running: its disks are as after a power cut at that moment"
 _NO_AGENT = "filesystems of the guest were not frozen: what was in its memory only is not in the snapshot"
 _PAUSED = "the machine was paused: what was in its memory only is not in the snapshot"
 _PARTIAL = "volumes that the guest may write to are not in the snapshot: status.snapshotVolumes names them"
@@ -44,8 +45,8 @@ def _indications(instance: Object | None) -> dict[str, str]:
     if instance is None or phase.is_final(instance):
         return {}
     if is_true(instance, "Paused"):
-        return {"Online": _ONLINE, "Paused": _PAUSED}
-    return {"Online": _ONLINE, "NoGuestAgent": _NO_AGENT}
+        return {ONLINE: _RAN, "Paused": _PAUSED}
+    return {ONLINE: _RAN, "NoGuestAgent": _NO_AGENT}
 
 
 def waiting(snapshot: Object, reason: str, message: str, now: float) -> None:

@@ -2,8 +2,9 @@
 
 from datetime import UTC, datetime
 
-from ingot.api.object import Object, uid_of
+from ingot.api.object import Object, namespace_of, uid_of
 from ingot.api.snapshot.saving import Stage
+from ingot.kube.cache import Key
 
 SNAPSHOT_FINALIZER = "snapshot.kubevirt.io/vmsnapshot-protection"
 RESTORE_FINALIZER = "snapshot.kubevirt.io/vmrestore-protection"
@@ -18,6 +19,8 @@ LAST_RESTORE = "restore.kubevirt.io/lastRestoreUID"
 _LABEL_LENGTH = 63
 
 READY, PROGRESSING, FAILURE = "Ready", "Progressing", "Failure"
+# What a snapshot says of a machine that ran.
+ONLINE = "Online"
 IN_PROGRESS, SUCCEEDED, FAILED, DELETING = "InProgress", "Succeeded", "Failed", "Deleting"
 
 
@@ -36,6 +39,12 @@ def source_labels(content: Object) -> dict[str, str]:
     machine = content["spec"]["source"]["virtualMachine"]["metadata"]
     labels = {SOURCE_NAME: machine["name"], SOURCE_NAMESPACE: machine["namespace"]}
     return {key: text for key, text in labels.items() if len(text) <= _LABEL_LENGTH}
+
+
+def machine_of(content: Object) -> list[Key]:
+    """The machine that a content is of; none for one that somebody else has made without."""
+    given = (content["spec"]["source"].get("virtualMachine") or {}).get("metadata")
+    return [Key(namespace_of(content), given["name"])] if isinstance(given, dict) and "name" in given else []
 
 
 def phase_of(snapshot: Object) -> str:
