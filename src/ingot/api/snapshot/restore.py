@@ -60,8 +60,8 @@ class RestoreSpec(Shape, kw_only=True):
     patches: Annotated[
         Opt[list[str]],
         Field(
-            "Changes to the machine, each a JSON patch of one operation below /spec/, /metadata/labels/ or "
-            "/metadata/annotations/.",
+            "Changes to a machine that the restore makes anew, each a JSON patch of one operation below /spec/, "
+            "/metadata/labels/ or /metadata/annotations/. One that is there already gets none of them.",
             list_type="atomic",
         ),
     ] = UNSET

@@ -157,6 +157,9 @@ class MachineRestores:
                     plan["dataVolumeName"] = plan["persistentVolumeClaim"]
             after = templates_of(machine_from(told, saved, machine))
             status["deletedDataVolumes"] = [name for name in templates_of(machine) if name not in after]
+        if machine is not None and restore["spec"].get("patches"):
+            message = "spec.patches change a machine that is made anew: this one is there, and gets none of them"
+            self._events.record(restore, "PatchesIgnored", message, "Warning")
         restore_status.begun(told, self._clock.time())
         return await patch_status(self._client, MACHINE_RESTORES, restore, told)
 
