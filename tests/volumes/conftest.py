@@ -70,13 +70,18 @@ def image(wares: Wares) -> Iterator[str]:
     """The URL of the disk in a real registry."""
     for server in started(DockerRegistry()):
         reference = Reference.parse(f"{server.host}/test/disk:v1")
-        disk = open_disk(wares.directory / "disk.raw")
-        try:
-            with Registry(Settings()) as registry:
-                push_disk(registry, disk, reference, PushOptions())
-        finally:
-            disk.close()
+        push(wares.directory / "disk.raw", reference)
         yield f"docker://{reference}"
+
+
+def push(path: Path, reference: Reference) -> None:
+    """Pushes a disk."""
+    disk = open_disk(path)
+    try:
+        with Registry(Settings()) as registry:
+            push_disk(registry, disk, reference, PushOptions())
+    finally:
+        disk.close()
 
 
 @pytest.fixture

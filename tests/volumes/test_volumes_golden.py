@@ -9,26 +9,17 @@ from eventual import eventually
 from ingot.api.cdi.names import CHECK_NOW, DELTA, DELTA_FROM, DESIRED_DIGEST
 from ingot.api.object import Object
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, VOLUME_CLAIMS
-from ingot.images.disk import open_disk
-from ingot.images.push import PushOptions, push_disk
 from ingot.images.reference import Reference
-from ingot.images.registry.client import Registry
-from ingot.images.registry.settings import Settings
 from ingot.kube.objects import is_true
 from ingot_up import IngotUp
-from volumes.conftest import new_shelf
+from volumes.conftest import new_shelf, push
 from volumes.shelf import Shelf, volume
 from volumes.wares import MIB, sparse_bytes
 
 
 def publish(path: Path, content: bytes, reference: Reference) -> None:
     path.write_bytes(content)
-    disk = open_disk(path)
-    try:
-        with Registry(Settings()) as registry:
-            push_disk(registry, disk, reference, PushOptions())
-    finally:
-        disk.close()
+    push(path, reference)
 
 
 async def served(shelf: Shelf, other_than: str = "") -> str:

@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from guest import lab as living
 from guest.image.build import READY, GuestImage
 from guest.lab import node_name
-from guest.servers.nginx import Nginx
-from ingot.api.object import Object
-from ingot.api.resources import DATA_VOLUMES, MACHINES
+from images.servers.registry import DockerRegistry
+from ingot.api.object import Object, uid_of
+from ingot.api.resources import DATA_VOLUMES, MACHINES, VOLUME_CLAIMS
+from ingot.images.reference import Reference
 from ingot.kube.client import Client
 from ingot_up import IngotUp
 from kube.server import INGOT
+from volumes.conftest import push
 from volumes.shelf import Shelf, ingot
 from volumes.wares import Wares
 
 
 @pytest.fixture(scope="module")
 def guest_disk(wares: Wares) -> Path:
-    """The guest image, where the web server shows it."""
+    """The guest image, as a file of its own."""
     if lacking := GuestImage.why_not():
         pytest.skip(lacking)
     if missing := [program for program in ("libvirtd", "qemu-system-x86_64") if not shutil.which(program)]:
@@ -30,10 +33,23 @@ def guest_disk(wares: Wares) -> Path:
     return Path(shutil.copy(GuestImage.build(), wares.directory / "guest.img"))
 
 
+@pytest.fixture
+def pushed(registry: DockerRegistry, guest_disk: Path) -> str:
+    """The URL of the guest image in a real registry."""
+    reference = Reference.parse(f"{registry.host}/test/guest:v1")
+    push(guest_disk, reference)
+    return f"docker://{reference}"
+
+
 def machine(name: str, url: str) -> Object:
-    """The spec of a machine with one disk, which is imported."""
-    template = {"metadata": {"name": f"{name}-root"}, "spec": {"source": {"http": {"url": url}}, "storage": {}}}
-    domain = {"memory": {"guest": "160Mi"}, "devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}}
+    """The spec of a machine with one disk, which is imported, with room for what the guest writes."""
+    storage = {"resources": {"requests": {"storage": "64Mi"}}}
+    template = {
+        "metadata": {"name": f"{name}-root"},
+        "spec": {"source": {"registry": {"url": url}}, "storage": storage},
+    }
+    disks = [{"name": "root", "serial": "root", "disk": {"bus": "virtio"}}]
+    domain = {"memory": {"guest": "160Mi"}, "devices": {"disks": disks}}
     volumes = [{"name": "root", "dataVolume": {"name": f"{name}-root"}}]
     inner = {"terminationGracePeriodSeconds": 0, "domain": domain, "volumes": volumes}
     return {"runStrategy": "Always", "dataVolumeTemplates": [template], "template": {"spec": inner}}
@@ -49,15 +65,32 @@ async def console(server: IngotUp, namespace: str, name: str) -> str:
     return said.decode(errors="replace")
 
 
+async def told(client: Client, machine: Object, command: str) -> tuple[str, str]:
+    """The uid of the machine's instance, and what the command prints in its guest."""
+    instance = await living.running(client, machine, 120)
+    async with living.console_of(client, instance) as console:
+        await console.ready(120)
+        return uid_of(instance), await console.run(command)
+
+
+async def uids(shelf: Shelf, name: str) -> list[str]:
+    """Which DataVolume and claim are of that name now."""
+    return [uid_of(await shelf.client.get(kind, name, shelf.namespace)) for kind in (DATA_VOLUMES, VOLUME_CLAIMS)]
+
+
 @pytest.mark.timeout(240)
-async def test_a_guest_boots_from_the_disk_that_its_template_imports(
-    shelf: Shelf, client: Client, whole: IngotUp, web: Nginx, guest_disk: Path
+async def test_a_guest_keeps_what_it_writes_to_the_image_that_its_template_imports(
+    shelf: Shelf, client: Client, whole: IngotUp, pushed: str
 ) -> None:
-    """R7: a machine with dataVolumeTemplates waits for its volume, boots from it, and takes it along when it goes."""
+    """R7: the first start writes the registry's image to a claim, later ones use that; it goes with the machine."""
     await node_name(client)
-    await shelf.create(MACHINES, "imported", machine("imported", f"{web.http}/{guest_disk.name}"))
-    assert READY in await console(whole, shelf.namespace, "imported")
-    assert (await shelf.get("imported-root"))["status"]["phase"] == "Succeeded"
+    made = await shelf.create(MACHINES, "imported", machine("imported", pushed))
+    first, _ = await told(client, made, "echo kept | dd of=$(disk root) bs=512 seek=100000 conv=sync,fsync")
+    volume = await uids(shelf, "imported-root")
+    await ingot(whole, "vm", "restart", "imported", "--force", "--wait", "--timeout", "120s", "-n", shelf.namespace)
+    later, said = await told(client, made, "dd if=$(disk root) bs=512 skip=100000 count=1 2>/dev/null | tr -d '\\0'")
+    assert (said, later != first) == ("kept", True)
+    assert await uids(shelf, "imported-root") == volume
     await ingot(whole, "vm", "rm", "imported", "--force", "-n", shelf.namespace)
     await shelf.nothing_left()
     assert (await client.list(DATA_VOLUMES, shelf.namespace))["items"] == []
