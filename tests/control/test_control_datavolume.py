@@ -24,7 +24,9 @@ from ingot.api.resources import (
     VOLUME_CLAIMS,
 )
 from ingot.api.status import ApiError
+from ingot.control.reach import Line
 from ingot.control.volumes.datavolumes import DataVolumes
+from ingot.control.volumes.progress import POLL_SECONDS
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, controller_of
 
@@ -451,6 +453,31 @@ async def test_the_size_of_an_image_is_looked_for(lab: World) -> None:
     assert claim["spec"]["resources"]["requests"]["storage"] == "3Gi"
     await lab.gone_with_pod(PODS, pod["metadata"]["name"])
     await lab.until(DATA_VOLUMES, "disk", lambda each: not ready(each).get("reason"))
+
+
+async def test_how_far_the_look_is_is_told(lab: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a disk in gzip all is read for its size."""
+
+    async def told(_: Line) -> bytes:
+        return b'{"done": 5, "total": 10, "rate": 1}'
+
+    monkeypatch.setattr("ingot.control.volumes.progress._fetch", told)
+    await lab.create(DATA_VOLUMES, unsized(lab))
+    pod = await pod_looks(lab)
+    worker = {"name": "worker", "image": "ingot", "imageID": "", "restartCount": 0, "ready": True}
+    running = [{**worker, "state": {"running": {}}}]
+    await lab.pod_status(pod, phase="Running", ready=True, podIP="10.1.2.3", containerStatuses=running)
+
+    async def shown() -> bool:
+        await lab.pass_time(POLL_SECONDS)
+        status = (await lab.get(DATA_VOLUMES, "disk")).get("status") or {}
+        transfer = {"done": 5, "total": 10, "bytesPerSecond": 1, "secondsLeft": 5}
+        return (status.get("phase"), status.get("transfer")) == ("ImportScheduled", transfer)
+
+    await eventually(shown)
+    assert (await lab.get(DATA_VOLUMES, "disk"))["status"]["progress"] == "N/A", "it is none of the volume's"
+    await looked(lab, json.dumps({"virtualSize": 3 << 30, "format": "raw"}))
+    await lab.until(DATA_VOLUMES, "disk", lambda each: "transfer" not in each["status"])
 
 
 async def test_an_image_that_is_not_there_fails_after_a_few_looks(lab: World) -> None:

@@ -55,6 +55,7 @@ class DataVolumes:
             .watch(self._classes, lambda _: [key_of(volume) for volume in self._waiting()])
             .own(self._maker.detection.pods, owner=DATA_VOLUMES)
         )
+        self._maker.detection.listen(controller.queue.add)
         for informer in self._maker.sources.values():
             controller.own(informer, owner=DATA_VOLUMES)
         manager.add(controller)

@@ -1,5 +1,7 @@
 """The size of an image that a DataVolume imports where nobody has said it: a pod goes and looks."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from ingot.api.cdi.names import COMPONENT, SIZE_PREFIX
@@ -8,13 +10,15 @@ from ingot.api.resources import PODS
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import is_owned, refused
+from ingot.control.reach import Reach
 from ingot.control.volumes import importing, outcome, worker
 from ingot.control.volumes.care import Care
 from ingot.control.volumes.fault import VolumeFault
-from ingot.control.volumes.filler import Failed, Waiting
+from ingot.control.volumes.filler import Failed, Reading, Waiting
 from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.marks import phase_of
 from ingot.control.volumes.place import looking
+from ingot.control.volumes.progress import Readings
 from ingot.control.writing import delete
 from ingot.kube.cache import Key, key_of
 from ingot.kube.clock import SYSTEM, Clock
@@ -22,6 +26,8 @@ from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
 
 _LATER_SECONDS = 1.0
+# How often one that is at work is looked at again: others may wait for its place.
+_TURN_SECONDS = 10.0
 _SCHEDULED = "ImportScheduled"
 _SAY_IT = "This is final: make the DataVolume with spec.storage.resources.requests.storage"
 
@@ -64,6 +70,13 @@ class Detection:
         self._outfit = outfit
         self._gate = gate_of(manager, clock)
         self._care = Care(manager.client, clock, self._gate)
+        self._wake: Callable[[Key], None] = lambda _: None
+        self._readings = Readings(lambda key: self._wake(key), clock, reach=Reach(outfit.kubelet))
+        manager.serve(self._readings.run)
+
+    def listen(self, wake: Callable[[Key], None]) -> None:
+        """Have DataVolumes looked at whose pod has come further."""
+        self._wake = wake
 
     async def size(self, volume: Object, content: Object) -> int:
         """The virtual size of the image that `content`, a source, names. Raises VolumeFault while it is not known."""
@@ -87,9 +100,18 @@ class Detection:
             step = await self._care.look_after(pod, step)
             if step.message:
                 raise VolumeFault(step.reason, step.message, retry=step.again, phase=_SCHEDULED, restarts=restarts)
-        message = f"the size of the image is looked for by pod {name_of(pod)}"
-        again = step.again if isinstance(step, Waiting) else None
-        raise VolumeFault(LOOKING, message, retry=again, phase=_SCHEDULED, restarts=restarts)
+            raise self._not_yet(_looked_for(pod), step.again, restarts)
+        if waiting := await self._care.sent_back(looking(key_of(volume)), pod):
+            raise self._not_yet(waiting.message, _LATER_SECONDS, restarts)
+        reading = self._asked(volume, pod)
+        raise self._not_yet(_looked_for(pod), _TURN_SECONDS, restarts, reading)
+
+    def _asked(self, volume: Object, pod: Object) -> Reading | None:
+        key = key_of(volume)
+        reading = self._readings.of(key, pod)
+        if reading is not None:
+            self._gate.note_progress(looking(key), pod, reading.done)
+        return reading
 
     async def _begin(self, volume: Object, content: Object) -> int:
         key = pod_key(volume)
@@ -104,12 +126,14 @@ class Detection:
             await self._client.create(PODS, pod)
         except ApiError as error:
             if error.reason != "AlreadyExists":
-                self.forget(key_of(volume))
+                self._gate.leave(looking(key_of(volume)))
                 raise _refused(error) from error
-        raise self._not_yet(f"the size of the image is looked for by pod {key.name}")
+        raise self._not_yet(_looked_for(pod))
 
-    def _not_yet(self, message: str, retry: float | None = None) -> VolumeFault:
-        return VolumeFault(LOOKING, message, retry=retry, phase=_SCHEDULED)
+    def _not_yet(
+        self, message: str, retry: float | None = None, restarts: int = 0, reading: Reading | None = None
+    ) -> VolumeFault:
+        return VolumeFault(LOOKING, message, retry=retry, phase=_SCHEDULED, restarts=restarts, reading=reading)
 
     async def clear(self, volume: Object) -> None:
         """The size is known, or will not be: the pod goes."""
@@ -121,7 +145,12 @@ class Detection:
 
     def forget(self, key: Key) -> None:
         """The DataVolume of that key has nothing to be looked for any more."""
-        self._gate.leave(looking(key))
+        self._gate.forget(looking(key))
+        self._readings.forget(key)
+
+
+def _looked_for(pod: Object) -> str:
+    return f"the size of the image is looked for by pod {name_of(pod)}"
 
 
 def _told(pod: Object) -> int:

@@ -120,21 +120,26 @@ def _progress(status: Object, seen: Seen) -> None:
         return
     if status["phase"] == FAILED:
         return
+    status["progress"] = NO_PROGRESS
     transfer = transfer_of(seen.claim) if seen.claim else None
-    if transfer is None:
-        status["progress"] = NO_PROGRESS
-        return
-    status["transfer"] = transfer
-    total = transfer.get("total")
-    status["progress"] = f"{100 * min(transfer['done'], total) / total:.2f}%" if total else NO_PROGRESS
+    if transfer is not None:
+        total = transfer.get("total")
+        status["progress"] = f"{100 * min(transfer['done'], total) / total:.2f}%" if total else NO_PROGRESS
+    elif seen.fault is not None and (reading := seen.fault.reading) is not None:
+        # Of the look at an image: its share is none of the volume's.
+        transfer = _transfer(reading.done, reading.total, reading.rate)
+    if transfer is not None:
+        status["transfer"] = transfer
 
 
 def transfer_of(claim: Object) -> Object | None:
     """`status.transfer`, out of what the worker last said; None where it has said nothing."""
     told = _decoded(annotation(claim, names.PROGRESS))
     done, total, rate = (_count(told.get(field)) for field in ("done", "total", "rate"))
-    if "done" not in told:
-        return None
+    return _transfer(done, total, rate) if "done" in told else None
+
+
+def _transfer(done: int, total: int, rate: int) -> Object:
     transfer = {"done": done}
     if total:
         transfer["total"] = total
