@@ -73,6 +73,20 @@ async def test_workers_whose_secret_is_missing_keep_nobody_waiting(world: Popula
     assert [uid_of(await world.worker(claim)) for claim in stuck] == [uid_of(pod) for pod in pods], "they wait"
 
 
+async def test_workers_without_a_volume_keep_nobody_waiting(world: Population) -> None:
+    """They never start, and are not waited for as those are of which nobody knows why."""
+    stuck = [await world.claim(f"stuck-{number}") for number in range(TRANSFERS)]
+    for claim in stuck:
+        await world.worker(claim)
+    healthy = await world.claim("healthy")
+    await world.tells(healthy, names.RUNNING_REASON, "Queued")
+    for claim in stuck:
+        await world.not_provisioned(names.prime_name(claim), "no room in the pool")
+        await world.tells(claim, names.RUNNING_REASON, "ProvisioningFailed")
+    await world.runs(healthy)
+    await world.tells(healthy, names.RUNNING, "true")
+
+
 async def test_slow_transfers_let_those_that_wait_go_on(world: Population, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four servers of a kilobyte per second kept all others waiting until the last byte."""
 
@@ -92,13 +106,11 @@ async def test_slow_transfers_let_those_that_wait_go_on(world: Population, monke
 
     async def sent_back() -> list[Object]:
         await world.pass_time(10)
-        found = [await world.get(VOLUME_CLAIMS, name_of(claim)) for claim in slow]
-        return [each for each in found if annotations(each).get(names.QUEUED, "").startswith("it has had one of the 4")]
+        await world.end_pods()
+        left = [name_of(pod) for pod in await world.pods()]
+        return [claim for claim in slow if worker_name(claim) not in left]
 
     (one,) = await eventually(sent_back)
-    await world.gone_with_pod(PODS, worker_name(one))
-    await world.runs(quick)
-    await world.tells(quick, names.RUNNING, "true")
     assert not await world.is_gone(VOLUME_CLAIMS, names.prime_name(one)), "what it has so far is kept"
 
 

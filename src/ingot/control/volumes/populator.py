@@ -149,6 +149,8 @@ class Populators:
         is_waiting = phase_of(pod) in ("", "Pending") and not prime["spec"].get("volumeName")
         if not is_waiting or not (why := self._setbacks.last(prime)):
             return step
+        # Until there is a volume the pod cannot start: its place is another's.
+        self._means.gate.give_way(pod)
         told = why if "tried again" in why else f"{why}; tried again"
         return replace(step, reason="ProvisioningFailed", message=told)
 
