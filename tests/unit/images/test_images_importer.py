@@ -120,6 +120,15 @@ def test_every_packing_becomes_the_disk(
     _only(tmp_path, "image", "disk")
 
 
+def test_how_much_there_is_is_told_before_the_first_byte(tmp_path: Path, packed: Callable[[str], bytes]) -> None:
+    """On a slow line the first piece takes minutes."""
+    (tmp_path / "image").write_bytes(image := packed("raw.gz"))
+    told: list[tuple[int, int]] = []
+    source = Source.parse(str(tmp_path / "image"))
+    import_image(source, tmp_path / "disk", ImportOptions(), lambda done, total: told.append((done, total)))
+    assert told[0] == (0, len(image))
+
+
 @pytest.mark.parametrize("form", ["raw", "qcow2"])
 def test_grows_the_disk(tmp_path: Path, disk: Path, form: str) -> None:
     imported = _import(disk, tmp_path / "disk", format=form, size=20 << 20)

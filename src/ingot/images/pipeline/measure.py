@@ -40,6 +40,7 @@ def measure(source: Source, options: ImportOptions, progress: Progress) -> Measu
 def _of_stream(material: Material, bounds: Bounds, progress: Progress) -> Measured:
     assert material.stream is not None
     with material.stream(None) as stream:
+        progress(0, stream.total)
         head = stream.head(HEAD)
         format = sniff(head)
         size = stream.size if format in RAW else _size_in_front(format, head, stream)

@@ -56,6 +56,8 @@ class Pourer:
         try:
             with self._open(self._resumed.stream if self._resumed else None) as stream:
                 self.total = stream.total
+                # On a slow line the first piece takes a while.
+                progress(self.moved, self.total)
                 self._format = self._format or _format(stream, bounds)
                 return self._pour(stream, writer, _Saving(journal, self._target), bounds, progress)
         finally:
