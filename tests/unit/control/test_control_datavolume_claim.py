@@ -282,3 +282,10 @@ def test_sizes_of_what_is_cloned() -> None:
     assert size.of_origin(SNAPSHOTS, {}) is None
     assert size.requested({}) is None
     assert size.requested(asks("1500M")) == 1_500_000_000
+
+
+@pytest.mark.parametrize(("said", "asked"), [(None, False), ("", True), ("true", True), ("false", False)])
+def test_a_volume_is_filled_at_once_where_that_is_asked_for_without_a_word_too(said: str | None, asked: bool) -> None:
+    """As `virtctl image-upload --force-bind` asks: it is the annotation that counts."""
+    annotations = {} if said is None else {names.IMMEDIATE: said}
+    assert claim.is_immediate({"metadata": {"annotations": annotations}}) is asked

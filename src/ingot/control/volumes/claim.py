@@ -73,7 +73,7 @@ def is_local(storage_class: Object | None) -> bool:
 
 def is_immediate(obj: Object) -> bool:
     """Whether a DataVolume or claim asks to be filled before anything uses it."""
-    return annotation(obj, names.IMMEDIATE) not in ("", "false")
+    return bool((obj["metadata"].get("annotations") or {}).get(names.IMMEDIATE, "false") != "false")
 
 
 def waits_for_consumer(claim: Object, classes: Cache) -> bool:
