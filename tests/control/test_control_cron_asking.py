@@ -23,6 +23,8 @@ from ingot.control.golden.asking import ASKED_AT_ONCE, Asker
 from ingot.control.golden.polls import Polls, answered
 from ingot.images.fault import ImageFault
 from ingot.images.registry import pool
+from ingot.images.registry.client import Registry
+from ingot.images.registry.settings import Settings
 from ingot.kube.cache import Key, key_of
 from ingot.kube.client import Client
 from ingot.kube.clock import ManualClock
@@ -129,6 +131,21 @@ async def test_a_release_that_was_pushed_anew_is_found_by_who_asks_or_cannot_imp
         assert (await asker.newest(asking)).digest == known
         failed = {"type": "UpToDate", "status": "False", "reason": "ImportFailed"}
         assert (await asker.newest(asking | {"status": {"conditions": [failed]}})).digest == anew
+
+
+async def test_registries_that_the_cluster_trusts_are_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Settings] = []
+
+    def look(settings: Settings, *_: object) -> Registry:
+        asked.append(settings)
+        raise ImageFault("near:5000", "Unreachable", "it is not asked here")
+
+    monkeypatch.setattr("ingot.control.golden.asking.Registry", look)
+    asker = Asker(cast("Client", None), ManualClock(), lambda: frozenset({"near:5000"}))
+    for number, host in enumerate(("near:5000", "far:5000")):
+        await refused(asker, cron(host, number, namespace=host.partition(":")[0]))
+    assert [each.verify for each in asked] == [False, True]
+    assert ["near:5000" in each.insecure for each in asked] == [True, False]
 
 
 async def test_a_file_on_several_servers_is_one_version_until_somebody_asks() -> None:

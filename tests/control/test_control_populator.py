@@ -9,7 +9,7 @@ from control.population import KILLED, Population, annotations, last_words, popu
 from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import name_of, namespace_of, uid_of
-from ingot.api.resources import IMPORT_SOURCES, NAMESPACES, PODS, VOLUME_CLAIMS, VOLUMES
+from ingot.api.resources import CDI_CONFIGS, IMPORT_SOURCES, NAMESPACES, PODS, VOLUME_CLAIMS, VOLUMES
 from ingot.control.outfit import of_cluster
 from ingot.control.volumes.gate import TRANSFERS
 from ingot.control.volumes.outcome import COUNTED_FROM
@@ -106,6 +106,20 @@ async def test_what_was_filled_while_the_controller_was_away_tells_what_it_holds
     async with populators(idle):
         await idle.binds(claim)
         await idle.tells(claim, names.CONTENT_TYPE, "archive")
+
+
+async def test_what_the_cluster_wishes_of_workers_is_granted(idle: Population) -> None:
+    await idle.source()
+    spec = {"imagePullSecrets": [{"name": "pull"}], "podResourceRequirements": {"requests": {"cpu": "2"}}}
+    kind = {"apiVersion": CDI_CONFIGS.api_version, "kind": CDI_CONFIGS.kind}
+    await idle.client.create(CDI_CONFIGS, {**kind, "metadata": {"name": "config"}, "spec": spec})
+    try:
+        async with populators(idle):
+            pod = await idle.worker(await idle.claim())
+    finally:
+        await idle.client.delete(CDI_CONFIGS, "config")
+    assert pod["spec"]["imagePullSecrets"] == [{"name": "pull"}]
+    assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "2", "memory": "128Mi"}
 
 
 async def test_a_missing_source_is_named_and_waited_for(world: Population) -> None:

@@ -1,4 +1,4 @@
-"""Where uploads go, for those who ask the API: in the status of the one CDIConfig."""
+"""Where uploads go, and what else holds, for those who ask the API: in the status of the one CDIConfig."""
 
 from collections.abc import Callable
 
@@ -41,6 +41,11 @@ class Address:
         status = wanted.setdefault("status", {})
         given = config["spec"].get("uploadProxyURLOverride")
         status["uploadProxyURL"] = given or self._place
+        status["preallocation"] = bool(config["spec"].get("preallocation"))
+        for field in ("importProxy", "imagePullSecrets"):
+            status.pop(field, None)
+            if field in config["spec"]:
+                status[field] = config["spec"][field]
         if not given and (authority := self._authority()):
             status["uploadProxyCA"] = authority
         else:

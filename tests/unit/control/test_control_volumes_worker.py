@@ -14,6 +14,7 @@ from ingot.control.volumes.importing import import_job, not_delivered
 from ingot.control.volumes.marks import is_prime
 from ingot.control.volumes.prime import prime
 from ingot.control.volumes.uploading import upload_job
+from ingot.control.volumes.wishes import Wishes
 from ingot.control.volumes.worker import Job, Mount, bare, render, room
 from ingot.control.volumes.worker_filler import unsuitable
 from ingot.images.pipeline.bounds import most_of_file
@@ -54,7 +55,7 @@ def test_a_blank_disk_needs_little() -> None:
         *("--report", "/dev/termination-log", "--listen", "$(POD_IP):8444"),
     ]
     assert pod["metadata"]["name"] == "importer-prime-uid-disk"
-    assert pod["metadata"]["annotations"] == {names.PRIME_FOR: "ns/disk"}
+    assert pod["metadata"]["annotations"] == {names.PRIME_FOR: "ns/disk", "sidecar.istio.io/inject": "false"}
     assert pod["metadata"]["labels"][names.TRANSFER] == "true"
     assert pod["spec"]["restartPolicy"] == "OnFailure"
     assert pod["spec"]["automountServiceAccountToken"] is False
@@ -76,6 +77,39 @@ def test_what_is_put_aside_on_the_node_has_a_bound() -> None:
         (state,) = [each for each in bare(filled(target()), "pod", job)["spec"]["volumes"] if each["name"] == "state"]
         limit = whole(state["emptyDir"]["sizeLimit"])
         assert most_of_file(most) < limit if most else limit < 1 << 27
+
+
+CONFIG = Wishes(
+    {
+        "preallocation": True,
+        "podResourceRequirements": {"requests": {"cpu": "2"}, "limits": {"memory": "4Gi"}},
+        "imagePullSecrets": [{"name": "pull"}],
+        "importProxy": {"HTTPProxy": "http://out:1", "HTTPSProxy": "http://out:2", "noProxy": "near$"},
+        "insecureRegistries": ["near:5000"],
+    }
+)
+
+
+def test_what_the_cluster_wishes_is_granted() -> None:
+    image = source("registry", url="docker://near:5000/disk:1")
+    look = inspect_job({"registry": {"url": "docker://near:5000/disk:1"}}, wishes=CONFIG)
+    for job in (import_job(target(), image, CLASSES, wishes=CONFIG), look):
+        spec = bare(filled(target()), "pod", job, wishes=CONFIG)["spec"]
+        (container,) = spec["containers"]
+        assert spec["imagePullSecrets"] == [{"name": "pull"}]
+        assert container["resources"] == {"requests": {"cpu": "2", "memory": "128Mi"}, "limits": {"memory": "4Gi"}}
+        proxies = {each["name"]: each.get("value") for each in container["env"] if "proxy" in each["name"]}
+        assert proxies == {"http_proxy": "http://out:1", "https_proxy": "http://out:2", "no_proxy": "near$$"}
+        assert "--insecure" in container["args"]
+    for job in (import_job(target(), image, CLASSES, wishes=CONFIG), upload_job(target(), {}, CLASSES, CONFIG)):
+        assert "--preallocate" in job.args
+
+
+def test_what_a_volume_says_itself_goes_before_what_the_cluster_wishes() -> None:
+    declined = source("registry", {"preallocation": False}, url="docker://far/disk:1")
+    args = import_job(target(), declined, CLASSES, wishes=CONFIG).args
+    assert "--preallocate" not in args
+    assert "--insecure" not in args, "it is another registry"
 
 
 def test_secrets_are_in_files_and_nowhere_else() -> None:

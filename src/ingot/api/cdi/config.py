@@ -19,7 +19,7 @@ PullSecrets: TypeAlias = Annotated[
 
 
 class FilesystemOverhead(Shape):
-    """How much of a volume its filesystem needs for itself."""
+    """How much of a volume its filesystem needs for itself. Not used."""
 
     overall: Annotated[Opt[Share], Field("Of every volume.")] = msgspec.field(default=UNSET, name="global")
     storage_class: Annotated[Opt[dict[str, Share]], Field("Of those of a StorageClass, by its name.")] = UNSET
@@ -31,7 +31,7 @@ class ImportProxy(Shape):
     http_proxy: Annotated[Opt[str], Field("The proxy for http.")] = msgspec.field(default=UNSET, name="HTTPProxy")
     https_proxy: Annotated[Opt[str], Field("The proxy for https.")] = msgspec.field(default=UNSET, name="HTTPSProxy")
     no_proxy: Annotated[Opt[str], Field("Hosts that are reached without, with commas between.")] = UNSET
-    trusted_ca_proxy: Annotated[Opt[str], Field("The ConfigMap of the authorities to trust.")] = msgspec.field(
+    trusted_ca_proxy: Annotated[Opt[str], Field("Not used: name the authorities in certConfigMap.")] = msgspec.field(
         default=UNSET, name="trustedCAProxy"
     )
 
@@ -43,22 +43,25 @@ class ConfigSpec(Shape):
         Opt[str], Field("The address that uploads are to be sent to, where it differs from the one that is found.")
     ] = msgspec.field(default=UNSET, name="uploadProxyURLOverride")
     import_proxy: Opt[ImportProxy] = UNSET
-    scratch_space_storage_class: Annotated[Opt[str], Field("The StorageClass for what is put aside.")] = UNSET
-    pod_resource_requirements: Opt[ResourceRequirements] = UNSET
-    feature_gates: Annotated[Opt[list[str]], Field("Names of features.", list_type="atomic")] = UNSET
-    filesystem_overhead: Opt[FilesystemOverhead] = UNSET
+    scratch_space_storage_class: Annotated[Opt[str], Field("Not used: what is put aside is on the node.")] = UNSET
+    pod_resource_requirements: Annotated[
+        Opt[ResourceRequirements], Field("What the pods that fill volumes ask for, where it differs from the default.")
+    ] = UNSET
+    feature_gates: Annotated[Opt[list[str]], Field("Not used: names of features.", list_type="atomic")] = UNSET
+    filesystem_overhead: Annotated[Opt[FilesystemOverhead], Field("Not used: it is 0.055 for all.")] = UNSET
     preallocation: Annotated[Opt[bool], Field("Whether all blocks are allocated at once, unless a volume says.")] = (
         UNSET
     )
     insecure_registries: Annotated[
-        Opt[list[str]], Field("Registries that are spoken to without TLS.", list_type="atomic")
+        Opt[list[str]],
+        Field("Hosts of registries that need neither prove who they are nor TLS.", list_type="atomic"),
     ] = UNSET
     data_volume_ttl_seconds: Annotated[Opt[Int32], Field("Not used: DataVolumes stay.")] = msgspec.field(
         default=UNSET, name="dataVolumeTTLSeconds"
     )
-    tls_security_profile: Annotated[Opt[Raw], Field("Which versions and ciphers of TLS are allowed.")] = UNSET
+    tls_security_profile: Annotated[Opt[Raw], Field("Not used: versions and ciphers are OpenSSL's.")] = UNSET
     image_pull_secrets: Opt[PullSecrets] = UNSET
-    log_verbosity: Annotated[Opt[Int32], Field("How much is logged.")] = UNSET
+    log_verbosity: Annotated[Opt[Int32], Field("Not used.")] = UNSET
 
 
 class ConfigStatus(Shape):
@@ -71,9 +74,9 @@ class ConfigStatus(Shape):
         default=UNSET, name="uploadProxyCA"
     )
     import_proxy: Opt[ImportProxy] = UNSET
-    scratch_space_storage_class: Annotated[Opt[str], Field("The StorageClass for what is put aside.")] = UNSET
-    default_pod_resource_requirements: Opt[ResourceRequirements] = UNSET
-    filesystem_overhead: Opt[FilesystemOverhead] = UNSET
+    scratch_space_storage_class: Annotated[Opt[str], Field("Not filled.")] = UNSET
+    default_pod_resource_requirements: Annotated[Opt[ResourceRequirements], Field("Not filled.")] = UNSET
+    filesystem_overhead: Annotated[Opt[FilesystemOverhead], Field("Not filled.")] = UNSET
     preallocation: Annotated[Opt[bool], Field("Whether all blocks are allocated at once, unless a volume says.")] = (
         UNSET
     )

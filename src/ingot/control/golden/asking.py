@@ -5,6 +5,7 @@ import base64
 import hashlib
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -60,8 +61,12 @@ class Asker:
     """Asks in threads, with one request where nothing has changed, and one for a pass where the registry gives passes.
     Secrets are kept in memory, and nowhere else; connections for a minute, and a few for each way to ask."""
 
-    def __init__(self, client: Client, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self, client: Client, clock: Clock = SYSTEM, insecure: Callable[[], frozenset[str]] = frozenset
+    ) -> None:
+        """`insecure`: the hosts of registries that need not prove who they are, nor speak TLS."""
         self._client = client
+        self._insecure = insecure
         self._silence = Silence(clock)
         self._threads = ThreadPoolExecutor(ASKED_AT_ONCE, "asking")
         self._registries: OrderedDict[str, Registry] = OrderedDict()
@@ -124,7 +129,7 @@ class Asker:
 
     def _registry(self, kind: str, way: _Way) -> Registry:
         """The client for that way to ask: always the same, so that connections and passes last. Raises ImageFault."""
-        settings = _settings(kind, way)
+        settings = _settings(kind, way, self._insecure())
         secrets = [way.secret, way.authorities] if kind == "registry" else [way.authorities]
         key = _digest(settings, secrets)
         if key not in self._registries:
@@ -146,7 +151,7 @@ def _host(kind: str, url: str) -> str:
     return Reference.parse(url).registry if kind == "registry" else netloc(split(url, public(url))[0])
 
 
-def _settings(kind: str, way: _Way) -> Settings:
+def _settings(kind: str, way: _Way, insecure: frozenset[str]) -> Settings:
     """Mirrors and hosts without TLS are the machine's own; credentials of its users are nobody else's."""
     settings = replace(
         Settings.load(),
@@ -159,9 +164,13 @@ def _settings(kind: str, way: _Way) -> Settings:
     )
     if way.given.get("certConfigMap"):
         settings = replace(settings, authorities=of_config_map(way.given["certConfigMap"], way.authorities))
-    if kind != "registry" or not way.given.get("secretRef"):
+    if kind != "registry":
         return settings
     reference = Reference.parse(way.given["url"])
+    if reference.registry in insecure:
+        settings = replace(settings, verify=False, insecure=settings.insecure | {reference.registry})
+    if not way.given.get("secretRef"):
+        return settings
     if _PULL_SECRET in way.secret:
         place = f"the Secret {way.given['secretRef']}"
         found = credentials.find_in(way.secret[_PULL_SECRET], place, reference.registry, reference.repository)

@@ -15,6 +15,7 @@ from ingot.control.golden.rivals import Rivals
 from ingot.control.golden.standing import is_delivered
 from ingot.control.golden.turns import Turns
 from ingot.control.volumes.marks import annotation
+from ingot.control.volumes.wishes import configs_of, wishes_in
 from ingot.images.fault import ImageFault
 from ingot.images.registry.refusal import LOG_IN
 from ingot.images.watching.version import Version
@@ -47,13 +48,16 @@ class Polls:
         self._clock = clock
         self._crons = manager.informer(DATA_IMPORT_CRONS)
         self._rivals = Rivals(manager)
-        self._asker = Asker(manager.client, clock)
+        configs = configs_of(manager)
+        self._asker = Asker(manager.client, clock, lambda: wishes_in(configs.cache).insecure)
         # When we have asked for whom, until the cache knows it too.
         self._asked: dict[Key, tuple[str, str, float]] = {}
         # Answers that could not be written, with the generation of the cron that they are for: none is asked for twice.
         self._unwritten: dict[Key, tuple[str, int, dict[str, str | None]]] = {}
         controller = Controller("dataimportcron-poll", self.reconcile, workers=ASKED_AT_ONCE, clock=clock)
         self._turns = Turns(_OF_ONE_NAMESPACE, controller.queue.add)
+        # Read, not followed: nobody is asked before they are full.
+        controller.watch(configs, lambda _: ())
         manager.add(controller.watch(self._crons).watch(self._crons, self._rivals.of))
 
     async def reconcile(self, key: Key) -> Result | None:

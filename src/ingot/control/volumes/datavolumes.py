@@ -54,6 +54,8 @@ class DataVolumes:
             .watch(self._data_sources, self._on_data_source)
             .watch(self._classes, lambda _: [key_of(volume) for volume in self._waiting()])
             .own(self._maker.detection.pods, owner=DATA_VOLUMES)
+            # Read, not followed: no pod is made before they are full.
+            .watch(self._maker.detection.configs, lambda _: ())
         )
         self._maker.detection.listen(controller.queue.add)
         for informer in self._maker.sources.values():

@@ -19,6 +19,7 @@ from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.marks import phase_of
 from ingot.control.volumes.place import looking
 from ingot.control.volumes.progress import Readings
+from ingot.control.volumes.wishes import NOTHING, Wishes, configs_of, wishes_in
 from ingot.control.writing import delete
 from ingot.kube.cache import Key, key_of
 from ingot.kube.clock import SYSTEM, Clock
@@ -46,16 +47,17 @@ def pod_key(volume: Object) -> Key:
     return Key(namespace_of(volume), f"{SIZE_PREFIX}{uid_of(volume)}")
 
 
-def inspect_job(content: Object, priority: str = "") -> worker.Job:
+def inspect_job(content: Object, priority: str = "", wishes: Wishes = NOTHING) -> worker.Job:
     """The job that looks at what a DataVolume's source names."""
-    ((kind, given),) = content.items()
+    ((kind, found),) = content.items()
+    given = wishes.of_source(kind, found)
     args = ["inspect", "--source-kind", kind]
     return worker.Job(
         prefix=SIZE_PREFIX,
         component=COMPONENT_NAME,
         args=[*args, *importing.source_args(given), *worker.outlet()],
         mounts=importing.source_mounts(given),
-        environment={importing.URL_VARIABLE: given["url"]} if given.get("url") else {},
+        environment={**({importing.URL_VARIABLE: given["url"]} if given.get("url") else {}), **wishes.proxies},
         annotations=importing.header_annotations(given),
         priority=priority,
     )
@@ -66,6 +68,7 @@ class Detection:
 
     def __init__(self, manager: Manager, clock: Clock = SYSTEM, outfit: Outfit = OF_ONE_MACHINE) -> None:
         self.pods = manager.informer(PODS, label_selector=COMPONENT)
+        self.configs = configs_of(manager)
         self._client = manager.client
         self._outfit = outfit
         self._gate = gate_of(manager, clock)
@@ -120,8 +123,9 @@ class Detection:
             raise self._not_yet(
                 f"the size of the image is not known yet, and to be looked for: {where}", _LATER_SECONDS
             )
-        job = inspect_job(content, volume["spec"].get("priorityClassName") or "")
-        pod = worker.bare(volume, key.name, job, self._outfit)
+        wishes = wishes_in(self.configs.cache)
+        job = inspect_job(content, volume["spec"].get("priorityClassName") or "", wishes)
+        pod = worker.bare(volume, key.name, job, self._outfit, wishes)
         try:
             await self._client.create(PODS, pod)
         except ApiError as error:

@@ -14,6 +14,7 @@ from ingot.control.volumes.marks import annotation, phase_of
 from ingot.control.volumes.outcome import judge
 from ingot.control.volumes.prime import in_the_way
 from ingot.control.volumes.uploading import ensure_secret, upload_job
+from ingot.control.volumes.wishes import configs_of, wishes_in
 from ingot.control.volumes.worker_filler import too_small
 from ingot.control.volumes.writers import Writers
 from ingot.control.writing import delete, live
@@ -37,10 +38,11 @@ class DirectUploads:
         self._pods = manager.informer(PODS, label_selector=names.COMPONENT)
         self._classes = manager.informer(STORAGE_CLASSES)
         self._writers = Writers(manager)
+        self._configs = configs_of(manager)
         instances = manager.informer(INSTANCES)
         controller = Controller("direct-upload", self.reconcile, workers=2, clock=clock)
         # Read, not followed: nothing begins before they are full.
-        controller.watch(instances, lambda _: ())
+        controller.watch(instances, lambda _: ()).watch(self._configs, lambda _: ())
         manager.add(controller.watch(self._claims).own(self._pods, owner=VOLUME_CLAIMS))
 
     async def reconcile(self, key: Key) -> Result | None:
@@ -71,7 +73,8 @@ class DirectUploads:
             raise Hindered(Waiting("ClaimInUse", f"{message}; tried again", _BUSY_SECONDS))
         await ensure_secret(self._client, claim, pod_name(claim))
         spec = {"contentType": annotation(claim, names.CONTENT_TYPE)}
-        pod = worker.render(claim, upload_job(claim, spec, self._classes.cache), self._outfit)
+        wishes = wishes_in(self._configs.cache)
+        pod = worker.render(claim, upload_job(claim, spec, self._classes.cache, wishes), self._outfit, wishes)
         pod["metadata"]["name"] = pod_name(claim)
         # It is for the claim itself, which is nobody's prime.
         del pod["metadata"]["annotations"][names.PRIME_FOR]

@@ -8,6 +8,7 @@ from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.control.outfit import Outfit
 from ingot.control.volumes.gate import Gate
+from ingot.control.volumes.wishes import Wishes, wishes_in
 from ingot.kube.cache import Key
 from ingot.kube.client import Client
 from ingot.kube.clock import Clock
@@ -29,6 +30,12 @@ class Means:
     classes: Informer
     gate: Gate
     outfit: Outfit
+    configs: Informer
+
+    @property
+    def wishes(self) -> Wishes:
+        """What is wished for all workers at this moment."""
+        return wishes_in(self.configs.cache)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from ingot.control.volumes import worker
 from ingot.control.volumes.delta import PREVIOUS, Deltas, note
 from ingot.control.volumes.filler import Failed, Means, Step, Waiting, Words, Work, noted
 from ingot.control.volumes.gate import Gate
-from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.outcome import judge, last_report
+from ingot.control.volumes.wishes import NOTHING, Wishes
 from ingot.control.volumes.worker_filler import WorkerFiller, content_type, unsuitable
 from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache, key_of
@@ -51,7 +51,7 @@ class Imports(WorkerFiller):
             return queued(place, self._means.gate, work.target)
         filled = await self.prime_of(work)
         previous = await self._deltas.previous(work.target, work.source, filled)
-        job = import_job(work.target, work.source, self._means.classes.cache, previous)
+        job = import_job(work.target, work.source, self._means.classes.cache, previous, self._means.wishes)
         return noted(judge(await worker.ensure(self._means, filled, job), filled), self.notes(filled))
 
     def notes(self, prime: Object | None) -> Mapping[str, str]:
@@ -75,15 +75,18 @@ def not_delivered(source: Object) -> Failed | None:
     return Failed(data_volume_source.NOT_DELIVERED, message) if why else None
 
 
-def import_job(target: Object, source: Object, classes: Cache, previous: Object | None = None) -> worker.Job:
+def import_job(
+    target: Object, source: Object, classes: Cache, previous: Object | None = None, wishes: Wishes = NOTHING
+) -> worker.Job:
     """The job that fills the target's prime from the source; `previous` is the claim of the version before."""
     spec = source["spec"]
-    ((kind, given),) = spec["source"].items()
+    ((kind, found),) = spec["source"].items()
+    given = wishes.of_source(kind, found)
     size = worker.room(target, classes)
     args = ["import", "--source-kind", kind, "--target", worker.target_path(target)]
     args += ["--size", str(size), "--limit", str(size)]
     args += ["--content-type", content_type(source), "--state", names.STATE_PATH]
-    if spec.get("preallocation", annotation(target, names.PREALLOCATION) == "true"):
+    if worker.is_preallocated(spec, target, wishes):
         args.append("--preallocate")
     mounts = source_mounts(given)
     if previous is not None:
@@ -94,7 +97,7 @@ def import_job(target: Object, source: Object, classes: Cache, previous: Object 
         component="importer",
         args=[*args, *source_args(given), *worker.outlet()],
         mounts=mounts,
-        environment={URL_VARIABLE: given["url"]} if given.get("url") else {},
+        environment={**({URL_VARIABLE: given["url"]} if given.get("url") else {}), **wishes.proxies},
         annotations=header_annotations(given),
         priority=worker.priority_of(target),
         aside=most_of_file(size),

@@ -33,6 +33,7 @@ from ingot.control.volumes.prime import is_stale
 from ingot.control.volumes.progress import Readings
 from ingot.control.volumes.uploading import Uploads
 from ingot.control.volumes.waking import Waking, primes_for, reference_of, volumes_of
+from ingot.control.volumes.wishes import configs_of
 from ingot.control.volumes.writers import Writers
 from ingot.control.writing import delete, live
 from ingot.kube.cache import Key, key_of
@@ -232,6 +233,7 @@ def _means(manager: Manager, clock: Clock, outfit: Outfit) -> Means:
         classes=manager.informer(STORAGE_CLASSES),
         gate=gate_of(manager, clock),
         outfit=outfit,
+        configs=configs_of(manager),
     )
 
 

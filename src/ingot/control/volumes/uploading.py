@@ -9,8 +9,8 @@ from ingot.control.uploads.credentials import new_data
 from ingot.control.uploads.target import pod_name
 from ingot.control.volumes import prime, worker
 from ingot.control.volumes.filler import Step, Words, Work, noted
-from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.outcome import judge
+from ingot.control.volumes.wishes import NOTHING, Wishes
 from ingot.control.volumes.worker_filler import WorkerFiller, unsuitable
 from ingot.control.writing import live
 from ingot.images.pipeline.bounds import most_of_file
@@ -33,18 +33,18 @@ class Uploads(WorkerFiller):
             return fault
         filled = await self.prime_of(work)
         await ensure_secret(self._means.client, filled, pod_name(work.target))
-        job = upload_job(work.target, work.source["spec"], self._means.classes.cache)
+        job = upload_job(work.target, work.source["spec"], self._means.classes.cache, self._means.wishes)
         return noted(judge(await worker.ensure(self._means, filled, job), filled), self.notes(filled))
 
 
-def upload_job(target: Object, spec: Object, classes: Cache) -> worker.Job:
+def upload_job(target: Object, spec: Object, classes: Cache, wishes: Wishes = NOTHING) -> worker.Job:
     """The job that fills the target, or its prime, with what is uploaded; `spec` is that of a VolumeUploadSource."""
     size = worker.room(target, classes)
     args = ["upload", "--target", worker.target_path(target), "--size", str(size), "--limit", str(size)]
     args += ["--content-type", spec.get("contentType") or names.DISK, "--state", names.STATE_PATH]
     args += ["--address", "$(POD_IP)", "--port", str(names.UPLOAD_PORT), "--tls", names.TLS_PATH]
     args += ["--called", f'claim "{name_of(target)}"']
-    if spec.get("preallocation", annotation(target, names.PREALLOCATION) == "true"):
+    if worker.is_preallocated(spec, target, wishes):
         args.append("--preallocate")
     secret = {"secret": {"secretName": pod_name(target), "defaultMode": 0o400}}
     return worker.Job(

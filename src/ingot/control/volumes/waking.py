@@ -60,6 +60,8 @@ class Waking:
     def watch(self, controller: Controller) -> None:
         """All but sources, which are for `of_source`, and events of claims, which are for `of_event`."""
         controller.watch(self._means.claims, self._of_claim).watch(self._means.pods, self._of_pod)
+        # Read, not followed: no pod is made before they are full.
+        controller.watch(self._means.configs, lambda _: ())
         controller.watch(self._means.volumes, self._of_volume).watch(self._means.classes, self._of_class)
 
     def _of_claim(self, claim: Object) -> list[Key]:

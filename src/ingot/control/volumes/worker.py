@@ -16,6 +16,7 @@ from ingot.control.volumes.claim import is_local
 from ingot.control.volumes.filler import Means
 from ingot.control.volumes.marks import annotation, is_block, target_of
 from ingot.control.volumes.prime import in_the_way, not_made
+from ingot.control.volumes.wishes import NOTHING, Wishes
 from ingot.control.writing import live
 from ingot.images.blocks import blocks_within
 from ingot.kube.cache import Cache, Key, key_of
@@ -26,6 +27,8 @@ _DATA, _STATE = "data", "state"
 # The pipeline holds a few buffers for each of its threads, and never a whole file; what is more than that is a fault of
 # which the node must not suffer.
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}
+# What a mesh puts beside a worker would keep its pod from ending.
+_ALONE = {"sidecar.istio.io/inject": "false"}
 # A worker that is killed at any byte is gone on with, so that none needs long to end.
 _GRACE_SECONDS = 5
 _MIB = 1 << 20
@@ -89,14 +92,20 @@ def room(claim: Object, classes: Cache) -> int:
     return floor(size * (1 - FILESYSTEM_OVERHEAD)) // _MIB * _MIB
 
 
+def is_preallocated(spec: Object, target: Object, wishes: Wishes) -> bool:
+    """Whether a volume is to have no holes: the `spec` of its source says it, else the claim, else what is wished for
+    all."""
+    return bool(spec.get("preallocation", annotation(target, names.PREALLOCATION) == "true" or wishes.preallocation))
+
+
 def outlet() -> list[str]:
     """The arguments that every worker has: where it leaves its report, and tells how far it is."""
     return ["--report", names.REPORT_PATH, "--listen", f"$(POD_IP):{names.PROGRESS_PORT}"]
 
 
-def render(prime: Object, job: Job, outfit: Outfit = OF_ONE_MACHINE) -> Object:
+def render(prime: Object, job: Job, outfit: Outfit = OF_ONE_MACHINE, wishes: Wishes = NOTHING) -> Object:
     """The pod that fills a prime."""
-    pod = bare(prime, f"{job.prefix}{name_of(prime)}", job, outfit)
+    pod = bare(prime, f"{job.prefix}{name_of(prime)}", job, outfit, wishes)
     pod["metadata"]["annotations"][names.PRIME_FOR] = str(target_of(prime))
     pod["spec"]["volumes"].append({"name": _DATA, "persistentVolumeClaim": {"claimName": name_of(prime)}})
     (container,) = pod["spec"]["containers"]
@@ -107,7 +116,7 @@ def render(prime: Object, job: Job, outfit: Outfit = OF_ONE_MACHINE) -> Object:
     return pod
 
 
-def bare(owner: Object, name: str, job: Job, outfit: Outfit = OF_ONE_MACHINE) -> Object:
+def bare(owner: Object, name: str, job: Job, outfit: Outfit = OF_ONE_MACHINE, wishes: Wishes = NOTHING) -> Object:
     """The pod of a job that fills nothing, controlled by the owner."""
     labels = {**names.APP_LABELS, names.COMPONENT: job.component, **({names.TRANSFER: "true"} if job.transfer else {})}
     pod: Object = {
@@ -117,7 +126,7 @@ def bare(owner: Object, name: str, job: Job, outfit: Outfit = OF_ONE_MACHINE) ->
             "name": name,
             "namespace": namespace_of(owner),
             "labels": labels,
-            "annotations": dict(job.annotations),
+            "annotations": {**_ALONE, **job.annotations},
         },
         "spec": {
             "restartPolicy": "OnFailure",
@@ -125,19 +134,20 @@ def bare(owner: Object, name: str, job: Job, outfit: Outfit = OF_ONE_MACHINE) ->
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "securityContext": outfit.security_context(),
-            "containers": [_container(job, outfit.image)],
+            "containers": [_container(job, outfit.image, wishes)],
             "volumes": [
                 {"name": _STATE, "emptyDir": {"sizeLimit": written(job.aside + _NOTES)}},
                 *({"name": name, **mount.source} for name, mount in job.mounts.items()),
             ],
             **({"priorityClassName": job.priority} if job.priority else {}),
+            **({"imagePullSecrets": wishes.pull_secrets} if wishes.pull_secrets else {}),
         },
     }
     set_controller_reference(pod, owner)
     return pod
 
 
-def _container(job: Job, image: str) -> Object:
+def _container(job: Job, image: str, wishes: Wishes) -> Object:
     mounts = [
         {"name": name, "mountPath": mount.path, "readOnly": True}
         for name, mount in job.mounts.items()
@@ -151,7 +161,7 @@ def _container(job: Job, image: str) -> Object:
         "imagePullPolicy": "IfNotPresent",
         "args": ["worker", *job.args],
         "env": [address, *({"name": name, "value": literal(value)} for name, value in job.environment.items())],
-        "resources": _RESOURCES,
+        "resources": wishes.resources(_RESOURCES),
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "terminationMessagePath": names.REPORT_PATH,
         "volumeMounts": [{"name": _STATE, "mountPath": names.STATE_PATH}, *mounts],
@@ -166,7 +176,7 @@ def literal(text: str) -> str:
 
 async def ensure(means: Means, prime: Object, job: Job) -> Object:
     """The pod that fills a prime as the server has it, made if it is not there. Raises Hindered where it cannot be."""
-    wanted = render(prime, job, means.outfit)
+    wanted = render(prime, job, means.outfit, means.wishes)
     try:
         return await means.client.create(PODS, wanted)
     except ApiError as error:
