@@ -310,6 +310,25 @@ def test_images_of_a_process_share_their_memory(tmp_path: Path) -> None:
     assert shared.size == 0
 
 
+def test_memory_of_images_that_nobody_reads_goes_first() -> None:
+    shared = SharedMemory(40 * SIZE)
+    idle, large, reading = (Memory(32 * SIZE, shared) for _ in range(3))
+    for memory, count in ((idle, 10), (large, 20), (reading, 10)):
+        for number in range(count):
+            memory.put(number, bytes(SIZE))
+    idle.used -= 60.0
+    for number in range(10, 20):
+        reading.put(number, bytes(SIZE))
+    assert [memory.size // SIZE for memory in (idle, large, reading)] == [0, 20, 20]
+    # Where all are read, the one that has most.
+    reading.put(20, bytes(SIZE))
+    assert [memory.size // SIZE for memory in (idle, large, reading)] == [0, 20, 20]
+    assert 0 not in reading
+    for memory in (idle, large, reading):
+        memory.close()
+    assert shared.size == 0
+
+
 def test_images_of_a_process_share_the_tables_of_disks(tmp_path: Path, disks: LocalDisks) -> None:
     def descriptors() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))

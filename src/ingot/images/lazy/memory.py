@@ -1,11 +1,14 @@
 """Chunks in memory, those used last."""
 
 import threading
+import time
 from collections import OrderedDict
 
 # Of one image, and of all images of a process that share it.
 MEMORY = 64 << 20
 ALL_MEMORY = 256 << 20
+# An image that nobody has read for so long gives way first.
+_IDLE_SECONDS = 30.0
 
 
 class Memory:
@@ -16,6 +19,7 @@ class Memory:
         self.limit = limit
         self._shared = shared
         self.size = 0
+        self.used = 0.0
         self._lock = threading.Lock()
         self._chunks: OrderedDict[int, bytes | memoryview] = OrderedDict()
 
@@ -27,6 +31,7 @@ class Memory:
             data = self._chunks.get(number)
             if data is not None:
                 self._chunks.move_to_end(number)
+                self.used = time.monotonic()
             return data
 
     def put(self, number: int, data: bytes | memoryview) -> None:
@@ -35,6 +40,7 @@ class Memory:
                 return
             before = self.size
             self._chunks[number] = data
+            self.used = time.monotonic()
             self.size += len(data)
             while self.size > self.limit:
                 self._drop()
@@ -63,8 +69,8 @@ class Memory:
 
 
 class SharedMemory:
-    """At most `limit` bytes of chunks for all images together: the one that has most of it gives way. Any number of
-    threads may use it."""
+    """At most `limit` bytes of chunks for all images together. Of those that nobody reads, and else of all, the one
+    that has most gives way. Any number of threads may use it."""
 
     def __init__(self, limit: int = ALL_MEMORY) -> None:
         self._limit = limit
@@ -78,10 +84,12 @@ class SharedMemory:
             if part.limit:
                 self._parts.add(part)
             self.size += size
-            while self.size > self._limit:
-                if not (shed := max(self._parts, key=lambda each: each.size).shed()):
-                    break
+            while self.size > self._limit and self._parts and (shed := self._first_to_give_way().shed()):
                 self.size -= shed
+
+    def _first_to_give_way(self) -> Memory:
+        recent = time.monotonic() - _IDLE_SECONDS
+        return max(self._parts, key=lambda part: (part.size > 0, part.used < recent, part.size))
 
     def leave(self, part: Memory, size: int) -> None:
         """A part with so many bytes is no more."""
