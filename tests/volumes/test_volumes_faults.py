@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
@@ -12,34 +13,58 @@ from eventual import eventually
 from guest.servers.nginx import Nginx
 from images.servers.gate import Gate
 from images.servers.limited import LimitedProxy
+from images.servers.registry import HTPASSWD, DockerRegistry
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import DATA_VOLUMES
+from ingot.images.reference import Reference
 from ingot.kube.client import Client
 from ingot.kube.kubeconfig import load
 from ingot.kube.objects import condition
 from ingot_up import IngotUp
-from volumes.conftest import new_shelf
+from volumes.conftest import new_shelf, push, started
 from volumes.shelf import Shelf, ingot, phase, volume
 from volumes.wares import SLOW_RATE, SLOW_SIZE, Wares
 
 # What is wrong, and a word that the reason must have.
 HOPELESS = {
-    "missing": ({"url": "/nowhere.raw"}, "not there"),
-    "forbidden": ({"url": "/private/disk.raw"}, "does not know us"),
-    "wrong-checksum": ({"url": "/disk.raw", "checksum": "sha256:" + 64 * "0"}, "sha256"),
-    "bad-format": ({"url": "/bad.qcow2"}, "backing"),
-    "too-large": ({"url": "/disk.qcow2"}, "at most"),
+    "missing": ({"http": {"url": "{web}/nowhere.raw"}}, "not there"),
+    "forbidden": ({"http": {"url": "{web}/private/disk.raw"}}, "does not know us"),
+    "wrong-checksum": ({"http": {"url": "{web}/disk.raw", "checksum": "sha256:" + 64 * "0"}}, "sha256"),
+    "bad-format": ({"http": {"url": "{web}/bad.qcow2"}}, "backing"),
+    "too-large": ({"http": {"url": "{web}/disk.qcow2"}}, "at most"),
+    "missing-tag": ({"registry": {"url": "docker://{open}/test/disk:nosuch"}}, "not there"),
+    "closed-registry": ({"registry": {"url": "docker://{closed}/test/disk:v1"}}, "secretRef"),
+    "wrong-digest": ({"registry": {"url": "docker://{open}/test/disk:v1"}}, "sha256"),
 }
 
 
+@pytest.fixture(scope="module")
+def spoilt(wares: Wares) -> Iterator[DockerRegistry]:
+    """A registry whose one image has other bytes than its digests say."""
+    for server in started(DockerRegistry()):
+        push(wares.directory / "disk.raw", Reference.parse(f"{server.host}/test/disk:v1"))
+        layer = max(server.storage.rglob("data"), key=lambda path: path.stat().st_size)
+        content = bytearray(layer.read_bytes())
+        content[: len(content) // 2] = os.urandom(len(content) // 2)
+        layer.write_bytes(content)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def closed() -> Iterator[DockerRegistry]:
+    yield from started(DockerRegistry(htpasswd=HTPASSWD))
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
-async def doomed(whole: IngotUp, web: Nginx) -> AsyncIterator[Shelf]:
+async def doomed(whole: IngotUp, web: Nginx, spoilt: DockerRegistry, closed: DockerRegistry) -> AsyncIterator[Shelf]:
     """All that has no hope, begun before all else: the pauses between tries pass meanwhile, and keep nobody waiting."""
+    places = {"web": web.http, "open": spoilt.host, "closed": closed.host}
     async with Client.connect(load(whole.kubeconfig), on_warning=lambda _: None) as client:
         shelf = await new_shelf(client, whole)
         for name, (source, _) in HOPELESS.items():
-            http = {**source, "url": f"{web.http}{source['url']}"}
-            await shelf.make(volume(name, {"http": http}, "4Mi" if name == "too-large" else "32Mi"))
+            ((kind, given),) = source.items()
+            made = {kind: {**given, "url": given["url"].format(**places)}}
+            await shelf.make(volume(name, made, "4Mi" if name == "too-large" else "32Mi"))
         yield shelf
 
 
