@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 
+import msgspec
 import pytest
 
 from guest.servers.nbdkit import Nbdkit
@@ -132,4 +133,27 @@ async def test_the_work_goes_on_after(
     await shelf.filled("tough")
     assert await shelf.content("tough", SLOW_SIZE) == wares.slow
     assert tap.proxy.sent < 1.5 * SLOW_SIZE, "what had come was not fetched again"
+    await shelf.idle()
+
+
+@pytest.mark.parametrize("tap", ["http"], indirect=True)
+async def test_after_a_new_start_of_the_machine_only_what_was_synced_counts(
+    shelf: Shelf, frail: IngotUp, tap: Tap, wares: Wares
+) -> None:
+    """The boot that the journal names is not this one any more."""
+    tap.proxy.hold_after(SLOW_SIZE // 2)
+    await shelf.make(volume("tough", tap.source, "64Mi"))
+    await shelf.moving("tough", SLOW_SIZE // 3)
+    _down(frail)
+    frail.process.__exit__(None, None, None)
+    (journal,) = frail.directory.rglob(".disk.img.ingot-journal")
+    record = msgspec.msgpack.decode(journal.read_bytes())
+    assert record["latest"]["moved"] >= SLOW_SIZE // 3
+    journal.write_bytes(msgspec.msgpack.encode({**record, "boot": "the last one"}))
+    synced, sent = (record["durable"] or {"moved": 0})["moved"], tap.proxy.sent
+    frail.__enter__()
+    tap.proxy.hold_after(math.inf)
+    await shelf.filled("tough")
+    assert await shelf.content("tough", SLOW_SIZE) == wares.slow
+    assert tap.proxy.sent - sent >= SLOW_SIZE - synced, "what was not synced was fetched again"
     await shelf.idle()
