@@ -14,7 +14,7 @@ from guest import manifests
 from guest.disks import MIB
 from guest.lab import Lab
 from guest.saved import Saved
-from guest.sources import HostDisk, Images, IscsiClaim, Nbd, Servers, Source
+from guest.sources import GlusterFile, HostDisk, Images, IscsiClaim, Nbd, Rbd, Servers, Source
 from ingot.api.object import Object, name_of
 from ingot.api.resources import MACHINES, VOLUME_CLAIMS
 from ingot.kube.client import Client
@@ -50,7 +50,13 @@ async def test_disks_of_every_kind_are_saved_at_one_moment_while_the_guest_goes_
 ) -> None:
     mark = uuid4().hex[:6]
     namespace = f"saving-{mark}"
-    kinds: dict[str, type[Source]] = {"file": HostDisk, "nbd": Nbd, "iscsi": IscsiClaim}
+    kinds: dict[str, type[Source]] = {
+        "file": HostDisk,
+        "nbd": Nbd,
+        "iscsi": IscsiClaim,
+        "rbd": Rbd,
+        "gluster": GlusterFile,
+    }
     with ExitStack() as stack:
         node = await living.node_name(client)
         objects = [
