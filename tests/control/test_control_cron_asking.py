@@ -87,14 +87,15 @@ async def test_what_one_asks_in_vain_keeps_nobody_else_from_a_server() -> None:
         assert (await refused(asker, cron(server.host, 0))).reason == "NotFound"
 
 
-async def test_slow_sources_of_one_namespace_leave_room_for_others() -> None:
+async def test_slow_sources_of_several_namespaces_leave_room_for_others() -> None:
     def silent(_asked: Asked, _client: socket.socket) -> None:
         slow.stopping.wait()
 
     manager = Manager(cast("Client", None))
     polls = Polls(manager)
     with FaultyServer(lambda _asked, client: answer(client, 404)) as quick, FaultyServer(silent) as slow:
-        strangers = [cron(slow.host, number, namespace="stranger") for number in range(2 * ASKED_AT_ONCE)]
+        places = ("one", "two", "three")
+        strangers = [cron(slow.host, number, namespace=each) for each in places for number in range(ASKED_AT_ONCE)]
         for each in (*strangers, cron(quick.host, 0)):
             manager.informer(DATA_IMPORT_CRONS).cache.put(key_of(each), each)
         asking = [asyncio.ensure_future(polls.reconcile(key_of(each))) for each in strangers]
@@ -108,7 +109,7 @@ async def test_slow_sources_of_one_namespace_leave_room_for_others() -> None:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
     # Each that has ended has called one that waited.
-    assert manager.waiting() == {"dataimportcron-poll": ASKED_AT_ONCE // 2}
+    assert manager.waiting() == {"dataimportcron-poll": len(places) * ASKED_AT_ONCE // 4}
 
 
 async def test_a_release_that_was_pushed_anew_is_found_by_who_asks_or_cannot_import_it() -> None:

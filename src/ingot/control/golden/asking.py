@@ -37,9 +37,11 @@ from ingot.kube.objects import condition
 
 log = logging.getLogger(__name__)
 
-# How many sources are asked at once, and how long one may take to begin its answer.
-ASKED_AT_ONCE = 8
-_SECONDS = 10.0
+# How many sources are asked at once, how long one may take to begin its answer, and how many bytes a second are to
+# follow: answers are small, and who sends them in drops keeps others waiting.
+ASKED_AT_ONCE = 16
+_SECONDS, _SLOWEST = 10.0, 16 << 10
+_IDLE = 8
 # Connections, and the passes of registries, are kept for so many different ways to ask.
 _KEPT = 64
 # CDI's names for what a Secret holds.
@@ -159,7 +161,8 @@ def _settings(kind: str, way: _Way, insecure: frozenset[str]) -> Settings:
         connect=_SECONDS,
         patience=_SECONDS,
         tries=1,
-        kept=ASKED_AT_ONCE,
+        kept=_IDLE,
+        slowest=_SLOWEST,
         verify=not way.given.get("insecureSkipVerify"),
     )
     if way.given.get("certConfigMap"):

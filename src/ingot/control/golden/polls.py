@@ -36,7 +36,7 @@ _CURES = (
 # whatever the clock of the schedules says.
 _ECHO_SECONDS, _SOON_SECONDS = 10.0, 0.1
 # How many of a namespace are asked at once. Who waits for that looks again by itself too, should the next have gone.
-_OF_ONE_NAMESPACE, _TURN_SECONDS = ASKED_AT_ONCE // 2, 30.0
+_OF_ONE_NAMESPACE, _TURN_SECONDS = ASKED_AT_ONCE // 4, 30.0
 _LONGEST_WHY = 500
 
 
