@@ -84,7 +84,7 @@ class Lab:
 
         found = await eventually(look)
         self.trust.write_text(found["uploadProxyCA"])
-        return f"https://{found['uploadProxyURL']}{path}"
+        return f"{found['uploadProxyURL']}{path}"
 
     async def disk(self, name: str) -> Path:
         """The file of a volume that is bound."""

@@ -142,7 +142,8 @@ async def running(client: Client, directory: Path) -> AsyncIterator[Front]:
 
     async def known() -> Object | None:
         status = (await client.get(CDI_CONFIGS, "config")).get("status") or {}
-        return status if status.get("uploadProxyURL") == ports.known_as and "uploadProxyCA" in status else None
+        told = status.get("uploadProxyURL") == f"https://{ports.known_as}"
+        return status if told and "uploadProxyCA" in status else None
 
     try:
         front = Front(client, tokens, (await eventually(known))["uploadProxyCA"])

@@ -16,16 +16,22 @@ from ingot.kube.objects import copy_of, is_deleting
 KEY = Key("", NAME)
 
 
+def url_of(place: str) -> str:
+    """How clients are told of HOST:PORT: those of CDI put https:// before a name, and cannot read a port behind one."""
+    host, _, port = place.rpartition(":")
+    return host if port == "443" else f"https://{place}"
+
+
 class Address:
     """Keeps the address in the status, or the one that the spec names instead. Makes the object if there is none.
 
-    `place` is HOST:PORT, as in CDI, whose clients put https:// before it; `authority` tells whom to trust, in PEM.
+    `place` is HOST:PORT; `authority` tells whom to trust, in PEM.
     """
 
     def __init__(self, manager: Manager, place: str, authority: Callable[[], str]) -> None:
         self._client: Client = manager.client
         self._configs = manager.informer(CDI_CONFIGS, field_selector=f"metadata.name={NAME}")
-        self._place = place
+        self._url = url_of(place)
         self._authority = authority
         self.controller = Controller("upload-address", self.reconcile, workers=1).watch(self._configs)
         self.controller.queue.add(KEY)
@@ -40,7 +46,7 @@ class Address:
         wanted = copy_of(config)
         status = wanted.setdefault("status", {})
         given = config["spec"].get("uploadProxyURLOverride")
-        status["uploadProxyURL"] = given or self._place
+        status["uploadProxyURL"] = given or self._url
         status["preallocation"] = bool(config["spec"].get("preallocation"))
         for field in ("importProxy", "imagePullSecrets"):
             status.pop(field, None)
