@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from ingot.cli.connection import Session
 
 
+# So long nothing may happen before it is said that nobody may be there to do anything.
+PATIENCE_SECONDS = 15.0
+_UNSEEN = "nobody has looked at it yet; do the controllers run?"
+
+
 class Arrival:
     """One image of the session's namespace, and the cron that follows it, of the same name unless another is given.
 
@@ -34,6 +39,7 @@ class Arrival:
         self._links = Informer(client, DATA_SOURCES, namespace, field_selector=f"metadata.name={name}")
         self._volumes = Informer(client, DATA_VOLUMES, namespace, label_selector=f"{names.IMPORT_CRON}={cron}")
         self._changed = asyncio.Event()
+        self._patience: float | None = PATIENCE_SECONDS
 
     async def until(self, done: Callable[[Golden], bool], seconds: float | None) -> Golden:
         """The image, once it is `done`. Raises ClickException when it is gone or time is up, and what `done` raises."""
@@ -76,7 +82,13 @@ class Arrival:
                     board.drop(one.name)
             if done(golden):
                 return golden
-            await self._changed.wait()
+            try:
+                await asyncio.wait_for(self._changed.wait(), self._patience)
+            except TimeoutError:
+                self._patience = None
+                if _so_far(golden) == _UNSEEN:
+                    board.clear()
+                    click.echo(f"{self._name}: {_UNSEEN}", err=True)
 
     def _found(self) -> Golden | None:
         kept = [Kept(volume, None) for volume in self._volumes.cache.list()]
@@ -141,4 +153,4 @@ def _so_far(golden: Golden | None) -> str:
     under_way = "; ".join(f"{one.name} is {line(one.volume or {})}" for one in golden.kept if not one.is_usable)
     told = [condition(golden.cron or {}, UP_TO_DATE), condition(golden.link or {}, READY)]
     said = next((str(each["message"]) for each in told if each and each.get("message")), "")
-    return under_way or said or "nobody has looked at it yet; do the controllers run?"
+    return under_way or said or _UNSEEN
