@@ -4,7 +4,8 @@ not touched by that (G4, G5, G7)."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import hashlib
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 
 from eventual import eventually
 from ingot.api.cdi.names import IMPORT_CRON
-from ingot.api.object import Object, name_of
+from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, NAMESPACES, SSPS, TEMPLATES
 from ingot.api.status import ApiError
 from ingot.cli.main import cli
@@ -81,6 +82,22 @@ async def stamped(shelf: Shelf, machine: str, directory: Path) -> None:
     await shelf.filled(machine)
 
 
+async def told(claims: Iterable[tuple[Shelf, str]]) -> dict[str, Object]:
+    """What claims are and what they hold. Disks are much larger than what is in them: of the rest it is told when they
+    were last written to."""
+    found: dict[str, Object] = {}
+    for shelf, name in claims:
+        claim = await shelf.claim(name)
+        disk = (await shelf.place(name) / "disk.img").stat()
+        found[f"{shelf.namespace}/{name}"] = {
+            "uid": uid_of(claim),
+            "spec": claim["spec"],
+            "file": (disk.st_ino, disk.st_size, disk.st_blocks, disk.st_mtime_ns),
+            "content": hashlib.sha256(await shelf.content(name, SIZE)).hexdigest(),
+        }
+    return found
+
+
 async def source_of(client: Client) -> Object:
     return await client.get(DATA_SOURCES, "fedora", common.NAMESPACE)
 
@@ -95,7 +112,9 @@ async def test_before_after_and_automatic(
     await ingot(whole, "apply", "-f", str(tmp_path / "before.yaml"), "-n", shelf.namespace)
     await stamped(shelf, "before", tmp_path)
     assert await shelf.content("before", SIZE) == wares.disk
-    untouched = (await images.claim("fedora"))["metadata"]
+    untouched = {(images, "fedora"), (shelf, "before")}
+    as_before = await told(untouched)
+    metadata = (await images.claim("fedora"))["metadata"]
 
     spec: Object = {"commonTemplates": {"dataImportCronTemplates": []}}
     await shelf.create(SSPS, "ssp-cr", spec)
@@ -109,7 +128,10 @@ async def test_before_after_and_automatic(
     assert (await source_of(client))["spec"] == common.dangling("fedora")
     await stamped(shelf, "after", tmp_path)
     assert await shelf.content("after", SIZE) == wares.disk
-    assert (await images.claim("fedora"))["metadata"] == untouched
+    assert await told(untouched) == as_before
+    assert (await images.claim("fedora"))["metadata"] == metadata
+    untouched.add((shelf, "after"))
+    as_before = await told(untouched)
 
     newer = sparse_bytes(4 * MIB, 21)
     reference = Reference.parse(f"{Reference.parse(image).registry}/migrated/fedora:latest")
@@ -143,7 +165,8 @@ async def test_before_after_and_automatic(
     assert await images.content(imported, 4 * MIB) == newer
     await stamped(shelf, "automatic", tmp_path)
     assert await shelf.content("automatic", 4 * MIB) == newer
-    assert (await images.claim("fedora"))["metadata"] == untouched
+    assert await told(untouched) == as_before
+    assert (await images.claim("fedora"))["metadata"] == metadata
     owners = (await source_of(client))["metadata"]["ownerReferences"]
     assert [(each["kind"], each["controller"]) for each in owners] == [("DataImportCron", False)]
     await ingot(whole, "delete", *(f"vm/{name}" for name in ("before", "after", "automatic")), "-n", shelf.namespace)
