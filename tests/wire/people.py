@@ -14,6 +14,7 @@ from ingot.api import user_roles
 from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.api.status import ApiError
+from ingot.api.template.roles import filling_role
 from ingot.kube.client import Client, Patch
 from ingot.kube.kubeconfig import Material, load
 from ingot_up import IngotUp
@@ -59,7 +60,7 @@ async def people_of(server: IngotUp) -> AsyncIterator[People]:
     async with Client.connect(config, on_warning=lambda _: None) as admin:
         await admin.create(NAMESPACES, {"metadata": {"name": namespace}})
         # `ingot up` brings these along, but not the server alone.
-        for role in user_roles.cluster_roles():
+        for role in (*user_roles.cluster_roles(), filling_role()):
             await admin.apply(CLUSTER_ROLES, role, "test", force=True)
         await eventually(lambda: admin.get(SERVICE_ACCOUNTS, "default", namespace))
         account = {"metadata": {"name": "tenant", "namespace": namespace}}

@@ -6,6 +6,7 @@ from ingot.api import rights, user_roles
 from ingot.api.demand import Demand
 from ingot.api.lookup import answered
 from ingot.api.object import Object, name_of
+from ingot.api.template.roles import filling_role
 
 VOLUMES, LINKS = "datavolumes.cdi.kubevirt.io", "datasources.cdi.kubevirt.io"
 MACHINES, CONTENTS = "virtualmachines.kubevirt.io", "virtualmachinesnapshotcontents.snapshot.kubevirt.io"
@@ -137,7 +138,7 @@ def _demands(new: Object) -> list[Demand]:
 
 
 def verbs(role: str, resource: str) -> set[str]:
-    found = [each for each in user_roles.cluster_roles() if name_of(each) == role]
+    found = [each for each in (*user_roles.cluster_roles(), filling_role()) if name_of(each) == role]
     return {verb for each in found for rule in each["rules"] if resource in rule["resources"] for verb in rule["verbs"]}
 
 
@@ -156,9 +157,15 @@ def test_who_edits_fills_volumes_and_who_views_looks_on():
 
 
 def test_who_edits_fills_templates_in_and_who_views_looks_at_them():
-    assert verbs("template.openshift.io:edit", "processedtemplates") == {"create"}
-    assert verbs("template.openshift.io:view", "processedtemplates") == set()
+    assert verbs("template.openshift.io:fill", "processedtemplates") == {"create"}
+    assert filling_role()["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+    assert "create" in verbs("template.openshift.io:edit", "templates")
     assert verbs("template.openshift.io:view", "templates") == {"get", "list", "watch"}
+
+
+def test_a_cluster_gets_no_right_to_what_is_served_on_one_machine_alone():
+    rules = [rule for each in user_roles.cluster_roles() for rule in each["rules"]]
+    assert not any("processedtemplates" in rule["resources"] for rule in rules)
 
 
 def test_nobody_writes_what_snapshots_hold():

@@ -4,6 +4,7 @@ import asyncio
 
 from ingot.api import csi, registry, user_roles
 from ingot.api.object import Object, name_of
+from ingot.api.template.roles import filling_role
 from ingot.standalone.access import bootstrap
 from ingot.standalone.access.bindings import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from ingot.standalone.builtin.kinds.priorityclass import system_classes
@@ -35,12 +36,12 @@ async def furnish(world: World) -> None:
 async def admit_users(world: World) -> None:
     """Lets those who may edit a namespace run machines and fill volumes in it.
 
-    On a cluster these roles come with the installation.
+    On a cluster these roles come with the installation, but for what this server alone serves.
     """
     inside = Inside(world, "kube-apiserver")
     roles, bindings = world.catalog.known(CLUSTER_ROLES), world.catalog.known(CLUSTER_ROLE_BINDINGS)
     await asyncio.gather(
-        *(_grant(inside, roles, role) for role in user_roles.cluster_roles()),
+        *(_grant(inside, roles, role) for role in (*user_roles.cluster_roles(), filling_role())),
         *(_grant(inside, bindings, binding) for binding in user_roles.cluster_role_bindings()),
     )
 
