@@ -63,6 +63,7 @@ class Readings:
         self._pods: dict[Key, tuple[str, Line]] = {}
         self._last: dict[Key, tuple[str, Reading]] = {}
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._wanted = asyncio.Event()
 
     def of(self, key: Key, pod: Object) -> Reading | None:
         """The last reading of the pod, which is asked from now on; None before it has answered."""
@@ -70,6 +71,7 @@ class Readings:
         if line is None:
             return None
         self._pods[key] = uid_of(pod), line
+        self._wanted.set()
         uid, reading = self._last.get(key, ("", None))
         return reading if uid == uid_of(pod) else None
 
@@ -79,8 +81,11 @@ class Readings:
         self._last.pop(key, None)
 
     async def run(self) -> None:
-        """Ask every worker every other second, until cancelled."""
+        """Ask every worker every other second while there is one, until cancelled."""
         while True:
+            if not self._pods:
+                self._wanted.clear()
+            await self._wanted.wait()
             await self._clock.sleep(POLL_SECONDS)
             await asyncio.gather(*(self._ask(key) for key in list(self._pods)))
 
