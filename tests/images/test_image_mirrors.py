@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import tarfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -22,6 +23,7 @@ from ingot.images.cache import Cache
 from ingot.images.content import read
 from ingot.images.lazy.open import LazyOptions, open_lazy
 from ingot.images.pipeline.importer import import_image
+from ingot.images.pipeline.journal import Journal, State
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Kind, Source
 from ingot.images.reference import Reference
@@ -116,8 +118,17 @@ def test_an_import_that_goes_on_with_what_a_mirror_gave_begins_anew(
     blobs = push(registry, reference, layer_of("disk/disk.raw", DISK))
     wrong = {name: changed(data, 5000) for name, data in blobs.items()}
 
+    noted, save = threading.Event(), Journal.save
+
+    def note(journal: Journal, state: State) -> None:
+        save(journal, state)
+        noted.set()
+
+    monkeypatch.setattr(Journal, "save", note)
+
     def killed(done: int, whole: int) -> None:
         if done > 8 << 20:
+            assert noted.wait(30)
             raise KeyboardInterrupt
 
     with wrong_mirror(docker_registry.host, wrong, settings) as (mirrored, mirror):
