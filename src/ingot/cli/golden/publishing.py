@@ -102,16 +102,23 @@ class Publishing:
             if error.reason != "AlreadyExists":
                 raise
         golden = await find(self._session, self._name)
+        await move(self._session, golden, to, seconds)
         for served in (golden.current, to):
             if served is not None:
                 await self._note(served)
-        await move(self._session, golden, to, seconds)
         return await find(self._session, self._name)
 
     async def _note(self, served: Kept) -> None:
-        """It serves now: so those who go back find what did so last, also where a version is published once more."""
+        """It serves now, or did until now: so those who go back find what did so last, also where a version is
+        published once more. Tells where that cannot be noted: the image has moved all the same."""
         change: Object = {"metadata": {"annotations": {names.LAST_USE: micro_timestamp(SYSTEM.time())}}}
-        await self._session.client.patch(served.resource, served.name, change, served.key[0])
+        try:
+            await self._session.client.patch(served.resource, served.name, change, served.key[0])
+        except ApiError as error:
+            told = (
+                f"that {served.title} has served cannot be noted: {error}; `ingot golden rollback {self._name} VERSION`"
+            )
+            click.echo(f"{told} goes back to it by name", err=True)
 
 
 def _look(file: Path) -> tuple[int, ...]:

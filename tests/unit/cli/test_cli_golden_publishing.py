@@ -1,0 +1,67 @@
+"""A version that is published, and what is noted of it and of the one before."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from golden_images import PLACE, golden, made
+
+from ingot.api.cdi.names import LAST_USE
+from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
+from ingot.api.resources import DATA_VOLUMES
+from ingot.api.status import forbidden
+from ingot.cli.connection import Session
+from ingot.cli.golden import publishing
+from ingot.cli.golden.found import Golden
+from ingot.cli.golden.kept import Kept
+from ingot.cli.golden.publishing import Publishing
+from ingot.cli.volume.options import Target
+
+BEFORE, NEXT = made(1), made(2)
+
+
+class Server:
+    """A client whose server has the next version already, and refuses changes of `kept`; `done`: the others."""
+
+    def __init__(self, kept: str) -> None:
+        self._kept = kept
+        self.done: list[str] = []
+
+    async def get(self, resource: Resource, name: str, namespace: str) -> Object:
+        return NEXT
+
+    async def create(self, resource: Resource, obj: Object) -> None:
+        pass
+
+    async def patch(self, resource: Resource, name: str, change: Object, namespace: str) -> None:
+        assert list(change["metadata"]["annotations"]) == [LAST_USE]
+        if name == self._kept:
+            raise forbidden(DATA_VOLUMES.group, DATA_VOLUMES.plural, name, "it is held")
+        self.done.append(f"{name} noted")
+
+
+@pytest.mark.parametrize("kept", [BEFORE, NEXT])
+async def test_an_image_moves_also_where_what_served_cannot_be_noted(
+    kept: Object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server(name_of(kept))
+
+    async def find(_session: Session, _name: str) -> Golden:
+        return golden(1, BEFORE, NEXT)
+
+    async def move(_session: Session, image: Golden, to: Kept, _seconds: float | None) -> Golden:
+        server.done.append(f"moved to {to.name}")
+        return image
+
+    monkeypatch.setattr(publishing, "find", find)
+    monkeypatch.setattr(publishing, "move", move)
+    file = tmp_path / "disk.iso"
+    file.touch()
+    session = cast(Session, SimpleNamespace(client=server, namespace=PLACE))
+
+    await Publishing(session, "fedora", "", insecure=False).publish(file, "", Target(), None)
+    (other,) = [name_of(each) for each in (BEFORE, NEXT) if each is not kept]
+    assert server.done == [f"moved to {name_of(NEXT)}", f"{other} noted"]
+    assert f"that {Kept(kept, None).title} has served cannot be noted" in capsys.readouterr().err
