@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from ingot.api.cdi.config import NAME
 from ingot.api.object import Object
+from ingot.api.quantity import exact
 from ingot.api.resources import CDI_CONFIGS
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
@@ -44,9 +45,18 @@ class Wishes:
         return frozenset(self.spec.get("insecureRegistries") or ())
 
     def resources(self, default: Mapping[str, Object]) -> Object:
-        """What a pod asks for: the default, but for what is said of it."""
+        """What a pod asks for: the default, but for what is said of it. A default that contradicts that gives way: the
+        server takes no pod that requests more than its limit."""
         given = self.spec.get("podResourceRequirements") or {}
-        return {sort: {**default[sort], **(given.get(sort) or {})} for sort in default}
+        said = {sort: given.get(sort) or {} for sort in ("requests", "limits")}
+        requests, limits = ({**default[sort], **said[sort]} for sort in said)
+        beyond = {name for name in requests.keys() & limits.keys() if exact(requests[name]) > exact(limits[name])}
+        lowered = {name: limits[name] for name in beyond - said["requests"].keys()}
+        dropped = beyond - said["limits"].keys()
+        return {
+            "requests": requests | lowered,
+            "limits": {name: limit for name, limit in limits.items() if name not in dropped},
+        }
 
     def of_source(self, kind: str, given: Object) -> Object:
         """A source, not verified where its registry is one of those."""
