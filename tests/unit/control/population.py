@@ -60,6 +60,12 @@ def pod(target_name: str = "disk", phase: str = "Running", *, transfer: bool = T
     }
 
 
+def to_device(target_name: str = "disk", **container: Any) -> Object:
+    """The worker of a target whose volume is a device."""
+    devices = [{"name": "data", "devicePath": names.DEVICE_PATH}]
+    return {**pod(target_name, **container), "spec": {"containers": [{"volumeDevices": devices}]}}
+
+
 RUNNING: dict[str, Any] = {"state": {"running": {}}}
 
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from ingot.api.cdi.names import DEVICE_PATH, PRIME_FOR, QUEUED
+from ingot.api.cdi.names import PRIME_FOR, QUEUED
 from ingot.api.object import Object
 from ingot.control.volumes.gate import MOST_PAUSE_SECONDS, PATIENCE_SECONDS, PAUSE_SECONDS, Gate
 from ingot.control.volumes.place import START_SECONDS, looking
 from ingot.control.volumes.turns import TURN_SECONDS
 from ingot.kube.cache import Cache, Key
 from ingot.kube.clock import ManualClock
-from unit.control.population import BORN, NOW, RUNNING, fill, pod, prime_of, target
+from unit.control.population import BORN, NOW, RUNNING, fill, pod, prime_of, target, to_device
 
 
 class Yard:
@@ -208,10 +208,8 @@ def test_of_several_too_many_those_that_were_there_first_stay() -> None:
 
 def test_who_would_begin_anew_stays() -> None:
     yard = Yard(limit=1)
-    device = pod("device", **runs(9, restarts=1))
-    device["spec"] = {"containers": [{"volumeDevices": [{"name": "data", "devicePath": DEVICE_PATH}]}]}
     yard.works(pod("file", **runs(1, restarts=1)))
-    yard.works(device)
+    yard.works(to_device("device", **runs(9, restarts=1)))
     assert surplus(yard, "device", "file") == ["file"]
     yard.works(pod("file", **runs(1)))
     assert surplus(yard, "device", "file") == ["device"]
@@ -328,6 +326,29 @@ async def test_a_namespace_with_all_the_places_gives_one_to_another_that_waits()
     assert over(yard, *"ab") == ["a"]
     yard.works({**pod("b", "Succeeded")})
     assert over(yard, *"ab") == [], "there is room"
+
+
+async def test_of_the_slow_those_go_last_that_would_begin_anew() -> None:
+    """It loses all that it has fetched."""
+    yard = Yard(limit=2)
+    yard.works(to_device("device", **runs(1)))
+    yard.works(pod("file", **runs(1)))
+    await moved(yard, TURN_SECONDS, device=1000, file=2000)
+    assert yard.gate.admit(target("b")) == 1
+    assert over(yard, "device", "file") == ["file"]
+    yard.gate.admit(target("c"))
+    assert over(yard, "device", "file") == ["device", "file"]
+
+
+async def test_a_namespace_with_all_the_places_gives_none_whose_work_would_be_lost() -> None:
+    yard = Yard(limit=2)
+    for name in "ab":
+        yard.works(to_device(name, **runs(1)))
+    await moved(yard, TURN_SECONDS, a=1 << 30, b=1 << 31)
+    assert yard.gate.admit(target("x", namespace="other")) == 1
+    assert over(yard, *"ab") == []
+    yard.works(pod("b", **runs(1)))
+    assert over(yard, *"ab") == ["b"]
 
 
 async def test_a_worker_that_has_not_told_how_far_it_is_stays() -> None:

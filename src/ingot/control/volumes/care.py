@@ -10,6 +10,7 @@ from ingot.control.volumes.filler import Waiting
 from ingot.control.volumes.gate import Gate
 from ingot.control.volumes.marks import created, phase_of, target_of
 from ingot.control.volumes.outcome import COUNTED_FROM, excused, failure_of, last_report
+from ingot.control.volumes.place import begins_anew
 from ingot.control.writing import delete
 from ingot.kube.cache import Key
 from ingot.kube.client import Client
@@ -54,10 +55,10 @@ class Care:
             why = failure_of(pod)
             self._gate.note_failure(key, why)
             message = f"it failed, and others have taken the {self._gate.limit} places of transfers since: it waits for"
-            message += f" one, and goes on; it failed with: {why}"
+            message += f" one, and {_afterwards(pod)}; it failed with: {why}"
         elif self._gate.has_had_its_turn(key):
             message = f"it has had one of the {self._gate.limit} places of transfers for long, and others waited: it "
-            message += "waits for one, and goes on as far as its source allows"
+            message += f"waits for one, and {_afterwards(pod)}"
         else:
             return None
         self._gate.send_back(key)
@@ -96,6 +97,10 @@ class Care:
 
     def _age(self, pod: Object) -> float:
         return max(self._clock.time() - created(pod), 0.0)
+
+
+def _afterwards(pod: Object) -> str:
+    return "begins anew, as it fills a device" if begins_anew(pod) else "goes on as far as its source allows"
 
 
 def _when(event: Object) -> str:

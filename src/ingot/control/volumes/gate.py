@@ -9,7 +9,7 @@ from ingot.api.cdi.names import COMPONENT, GROUP, QUEUED, TRANSFER
 from ingot.api.object import Object, uid_of
 from ingot.api.resources import DATA_VOLUMES, PODS, VOLUME_CLAIMS
 from ingot.control.volumes.marks import annotation
-from ingot.control.volumes.place import filled_by, has_failed, holds_place, is_running, looking, rank
+from ingot.control.volumes.place import begins_anew, filled_by, has_failed, holds_place, is_running, looking, rank
 from ingot.control.volumes.turns import Turns
 from ingot.kube.cache import Cache, Key, key_of
 from ingot.kube.clock import SYSTEM, Clock, timestamp
@@ -177,7 +177,8 @@ class Gate:
         waiting = self._order(busy)
         wanted = len(waiting) - max(self.limit - len(busy), 0) - len(leaving)
         times = {key: self._returns[key].times + 1 if key in self._returns else 0 for key in busy - leaving}
-        return self._turns.over(times.items(), waiting, self.limit)[: max(wanted, 0)]
+        anew = {key for key, pod in self._workers().items() if begins_anew(pod)}
+        return self._turns.over(times, anew, waiting, self.limit)[: max(wanted, 0)]
 
     def _order(self, busy: set[Key]) -> list[Key]:
         now = self._clock.monotonic()

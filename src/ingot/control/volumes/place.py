@@ -60,10 +60,13 @@ def has_failed(pod: Object) -> bool:
     return bool(_container(pod).get("restartCount") or _container(pod).get("lastState"))
 
 
+def begins_anew(pod: Object) -> bool:
+    """Whether another pod in its place could not go on: how far a device is filled is noted in the pod that fills it."""
+    containers = pod["spec"].get("containers") or ()
+    return any(each["devicePath"] == DEVICE_PATH for one in containers for each in one.get("volumeDevices", ()))
+
+
 def rank(key: Key, pod: Object) -> tuple[bool, str, Key]:
-    """Who of those that were started again goes on: devices, whose transfers begin anew with another pod, then who was
-    there first."""
-    devices = [each for container in pod["spec"].get("containers") or () for each in container.get("volumeDevices", ())]
-    is_file = all(each["devicePath"] != DEVICE_PATH for each in devices)
+    """Who of those that were started again goes on: those that would begin anew, then who was there first."""
     started = _container(pod)["state"]["running"].get("startedAt") or ""
-    return is_file, started, key
+    return not begins_anew(pod), started, key

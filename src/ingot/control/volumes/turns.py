@@ -1,7 +1,7 @@
 """How long transfers have had their places, and how fast they were: who keeps others waiting for little has a turn."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from ingot.kube.cache import Key
@@ -42,19 +42,21 @@ class Turns:
         """It is not at work any more, or has to begin a new turn."""
         self._turns.pop(key, None)
 
-    def over(self, running: Iterable[tuple[Key, int]], waiting: Iterable[Key], places: int) -> list[Key]:
-        """Those that may have to go, the slowest first; `running` ones have given up their places so many times.
+    def over(self, times: Mapping[Key, int], anew: Set[Key], waiting: Iterable[Key], places: int) -> list[Key]:
+        """Those that may have to go, the slowest first: of those at work, which have given up their places so many
+        `times`, and of which those that would begin `anew` go last.
 
-        They are those that are slow, else one of a namespace that has all the places while another has to wait.
+        They are those that are slow, else one of a namespace that has all the places while another has to wait, unless
+        it would lose what it has.
         """
-        times = dict(running)
         speeds = {key: self._speed(key) for key in times if self._is_over(key, times[key])}
-        order = sorted(speeds, key=lambda key: (speeds[key], key))
+        order = sorted(speeds, key=lambda key: (key in anew, speeds[key], key))
         if slow := [key for key in order if speeds[key] < SLOW_BYTES]:
             return slow
         counts = Counter(key.namespace for key in times)
         others = {key.namespace for key in waiting}
-        return [key for key in order if counts[key.namespace] >= places and others - {key.namespace}][:1]
+        crowded = {namespace for namespace in counts if counts[namespace] >= places and others - {namespace}}
+        return [key for key in order if key.namespace in crowded and key not in anew][:1]
 
     def _is_over(self, key: Key, times: int) -> bool:
         turn = self._turns.get(key)

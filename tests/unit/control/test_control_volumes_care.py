@@ -1,0 +1,48 @@
+"""What is told of workers that are taken away."""
+
+from typing import Any, cast
+
+import pytest
+
+from ingot.api.object import Object
+from ingot.api.resource import Resource
+from ingot.control.volumes.care import Care
+from ingot.control.volumes.gate import Gate
+from ingot.control.volumes.turns import TURN_SECONDS
+from ingot.kube.cache import Cache, Key
+from ingot.kube.client import Client
+from ingot.kube.clock import ManualClock
+from unit.control.population import NOW, RUNNING, fill, pod, prime_of, target, to_device
+
+
+class Deleting:
+    """Of a client only this."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    async def delete(self, _resource: Resource, name: str, _namespace: str, **_options: Any) -> None:
+        self.deleted.append(name)
+
+
+@pytest.mark.parametrize(
+    ("worker", "then"),
+    [
+        (pod(**RUNNING), "goes on as far as its source allows"),
+        (to_device(**RUNNING), "begins anew, as it fills a device"),
+    ],
+)
+async def test_who_has_had_its_turn_is_told_whether_it_goes_on(worker: Object, then: str) -> None:
+    claims, pods, clock, client = Cache(), Cache(), ManualClock(NOW), Deleting()
+    gate, key = Gate(claims, pods, Cache(), clock, limit=1), Key("ns", "disk")
+    fill(claims, target(), prime_of(target()))
+    fill(pods, worker)
+    gate.note_progress(key, worker, 0)
+    await clock.advance(TURN_SECONDS)
+    gate.admit(target("other"))
+    step = await Care(cast(Client, client), clock, gate).sent_back(key, worker)
+    assert step is not None
+    assert step.message == (
+        f"it has had one of the 1 places of transfers for long, and others waited: it waits for one, and {then}"
+    )
+    assert client.deleted == ["importer-prime-uid-disk"]
