@@ -61,7 +61,7 @@ def has_failed(pod: Object) -> bool:
 
 
 def begins_anew(pod: Object) -> bool:
-    """Whether another pod in its place could not go on: how far a device is filled is noted in the pod that fills it."""
+    """Whether another pod in its place could not go on: how far a device is filled is noted in its pod."""
     containers = pod["spec"].get("containers") or ()
     return any(each["devicePath"] == DEVICE_PATH for one in containers for each in one.get("volumeDevices", ()))
 
