@@ -10,7 +10,7 @@ from ingot.control.fault import InstanceFault
 from ingot.control.machine_status import Observation
 from ingot.control.owning import adopt, is_owned, let_go, make
 from ingot.control.snapshots.standstill import Standstill
-from ingot.control.snapshots.words import machine_of, restore_of
+from ingot.control.snapshots.words import machine_of, restore_of, source_of
 from ingot.control.storage import Storage
 from ingot.control.strategy import Action, decide, outstanding
 from ingot.control.template import check_matchers, instance_of
@@ -59,6 +59,7 @@ class Machines:
             .watch(self._instances)
             .watch(self._storage.data_volumes, self._on_claim)
             .watch(self._storage.claims, self._on_claim)
+            .watch(self._standstill.snapshots, source_of)
             .watch(self._standstill.contents, machine_of)
             .own(self._storage.data_volumes, owner=MACHINES)
         )

@@ -17,6 +17,7 @@ from ingot.control.snapshots.words import (
     is_ready,
     phase_of,
     seconds_at,
+    source_of,
     volume_snapshot_name,
 )
 from ingot.control.writing import change, delete, live
@@ -45,10 +46,6 @@ def deadline_of(snapshot: Object, content: Object | None = None) -> float | None
     return seconds_at(snapshot["metadata"]["creationTimestamp"]) + seconds if seconds else None
 
 
-def _source_of(snapshot: Object) -> list[str]:
-    return [f"{namespace_of(snapshot)}/{snapshot['spec']['source']['name']}"]
-
-
 class MachineSnapshots:
     """The controller. A snapshot that succeeded or failed is not made again, whatever becomes of it."""
 
@@ -58,7 +55,7 @@ class MachineSnapshots:
         self._events = Recorder(manager.client, "snapshot-controller")
         self._parts = Parts(manager, clock)
         self._snapshots = manager.informer(MACHINE_SNAPSHOTS)
-        self._snapshots.cache.add_index(_BY_SOURCE, _source_of)
+        self._snapshots.cache.add_index(_BY_SOURCE, lambda snapshot: [str(key) for key in source_of(snapshot)])
         self._contents = manager.informer(MACHINE_SNAPSHOT_CONTENTS)
         self._machines = manager.informer(MACHINES)
         manager.serve(self._events.run)
@@ -72,7 +69,7 @@ class MachineSnapshots:
         )
 
     def _of_machine(self, machine: Object) -> list[Key]:
-        found = self._snapshots.cache.by_index(_BY_SOURCE, f"{namespace_of(machine)}/{name_of(machine)}")
+        found = self._snapshots.cache.by_index(_BY_SOURCE, str(key_of(machine)))
         return [key_of(snapshot) for snapshot in found if phase_of(snapshot) not in (SUCCEEDED, FAILED)]
 
     async def reconcile(self, key: Key) -> Result | None:

@@ -11,10 +11,10 @@ from ingot.kube.manager import Manager
 
 
 class Standstill:
-    """Looks at snapshots and their contents, out of the caches."""
+    """Looks at snapshots and their contents out of the caches, which whoever asks watches."""
 
     def __init__(self, manager: Manager) -> None:
-        self._snapshots = manager.informer(MACHINE_SNAPSHOTS)
+        self.snapshots = manager.informer(MACHINE_SNAPSHOTS)
         self.contents = manager.informer(MACHINE_SNAPSHOT_CONTENTS)
 
     def check(self, machine: Object) -> None:
@@ -34,7 +34,7 @@ class Standstill:
     def _needs(self, key: Key) -> bool:
         """Whether the snapshot needs the machine to stand still: VolumeSnapshots take their time, each its own. A guest
         that ran when it was asked for may run again; full copies keep who starts off the storage by themselves."""
-        snapshot = self._snapshots.cache.get(key)
+        snapshot = self.snapshots.cache.get(key)
         if snapshot is None or phase_of(snapshot) in (SUCCEEDED, FAILED):
             return False
         if ONLINE in (snapshot.get("status") or {}).get("indications", ()):

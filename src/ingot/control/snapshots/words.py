@@ -47,6 +47,11 @@ def machine_of(content: Object) -> list[Key]:
     return [Key(namespace_of(content), given["name"])] if isinstance(given, dict) and "name" in given else []
 
 
+def source_of(snapshot: Object) -> list[Key]:
+    """The machine that a snapshot is of."""
+    return [Key(namespace_of(snapshot), snapshot["spec"]["source"]["name"])]
+
+
 def phase_of(snapshot: Object) -> str:
     return str((snapshot.get("status") or {}).get("phase") or "")
 
