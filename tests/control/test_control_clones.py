@@ -55,14 +55,17 @@ async def strategy(lab: Storage, storage_class: str, word: str) -> None:
     await lab.client.patch(STORAGE_CLASSES, storage_class, change)
 
 
-async def clone(lab: Storage, storage_class: str = "", size: str = "1Gi", **source: str) -> tuple[Object, Object]:
+async def clone(
+    lab: Storage, storage_class: str = "", size: str = "1Gi", annotations: Object | None = None, **source: str
+) -> tuple[Object, Object]:
     """A claim that is to be a clone of claim `golden`: the claim, and what tells so."""
     origin = {"kind": "PersistentVolumeClaim", "name": "golden", **source}
     told = await lab.create(CLONE_SOURCES, {"metadata": {"name": "from-golden"}, "spec": {"source": origin}})
     reference = {"apiGroup": "cdi.kubevirt.io", "kind": "VolumeCloneSource", "name": "from-golden"}
     spec = {**ASKED, "storageClassName": storage_class or lab.fast, "dataSourceRef": reference}
     spec["resources"] = {"requests": {"storage": size}}
-    return await lab.create(VOLUME_CLAIMS, {"metadata": {"name": "copy"}, "spec": spec}), told
+    metadata = {"name": "copy", "annotations": annotations or {}}
+    return await lab.create(VOLUME_CLAIMS, {"metadata": metadata, "spec": spec}), told
 
 
 async def prime_of(lab: Storage, target: Object, namespace: str = "") -> Object:
@@ -165,13 +168,14 @@ async def bound(lab: Storage, volume: Object) -> None:
 
 async def test_a_pod_copies_where_nothing_else_can(lab: Storage) -> None:
     await lab.claim("golden", lab.plain)
-    target, _ = await clone(lab, lab.plain)
+    target, _ = await clone(lab, lab.plain, annotations={names.PREALLOCATION: "true"})
     pod = await eventually(lambda: lab.get(PODS, f"cloner-{names.prime_name(target)}"))
     volumes = {each["name"]: each.get("persistentVolumeClaim") for each in pod["spec"]["volumes"]}
     assert volumes["source"] == {"claimName": "golden", "readOnly": True}
     assert volumes["data"] == {"claimName": names.prime_name(target)}
     (container,) = pod["spec"]["containers"]
     assert container["args"][:6] == ["worker", "copy", "--from", "/source/disk.img", "--to", "/data/disk.img"]
+    assert "--preallocate" in container["args"]
     mounts = {each["name"]: each.get("readOnly", False) for each in container["volumeMounts"]}
     assert mounts["source"] is True
     assert names.TRANSFER in pod["metadata"]["labels"]

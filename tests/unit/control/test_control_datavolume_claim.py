@@ -162,6 +162,13 @@ def test_the_claim_tells_what_cdi_tells() -> None:
     assert source.populator_of(made) is Operation.IMPORT
 
 
+def test_a_claim_says_of_preallocation_what_its_volume_says_and_else_nothing() -> None:
+    """What it said by itself would go before what the CDIConfig wishes."""
+    volumes = (volume(preallocation=True), volume(preallocation=False), volume())
+    told = [claim.render(each, {}, None, local=False)["metadata"]["annotations"] for each in volumes]
+    assert [each.get(names.PREALLOCATION) for each in told] == ["true", "false", None]
+
+
 def test_a_clone_tells_what_it_was_made_from_and_nothing_else_may() -> None:
     made_for = volume(annotations={names.CLONED_FROM: "forged"})
     assert names.CLONED_FROM not in claim.render(made_for, {}, None, local=False)["metadata"]["annotations"]

@@ -181,11 +181,12 @@ def _told(volume: Object) -> dict[str, str]:
         if key not in _NOT_PASSED_ON and not key.startswith(_OTHERS)
     }
     priority = {names.PRIORITY_CLASS: spec["priorityClassName"]} if spec.get("priorityClassName") else {}
+    preallocation = {names.PREALLOCATION: str(spec["preallocation"]).lower()} if "preallocation" in spec else {}
     return {
         **passed_on,
         **priority,
+        **preallocation,
         names.POD_RESTARTS: "0",
         names.CONTENT_TYPE: spec.get("contentType") or "kubevirt",
-        names.PREALLOCATION: "true" if spec.get("preallocation") else "false",
         names.CREATED_FOR: uid_of(volume),
     }

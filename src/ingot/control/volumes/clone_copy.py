@@ -84,7 +84,7 @@ class Copies:
         args += ["--size", str(worker.room(work.target, self._means.classes.cache)), "--state", names.STATE_PATH]
         if _has_files(origin):
             args += ["--content-type", names.FILES]
-        elif work.source["spec"].get("preallocation", self._means.wishes.preallocation):
+        elif worker.is_preallocated(work.source["spec"], work.target, self._means.wishes):
             args.append("--preallocate")
         return worker.Job(
             prefix=names.CLONER_PREFIX,

@@ -95,7 +95,8 @@ def room(claim: Object, classes: Cache) -> int:
 def is_preallocated(spec: Object, target: Object, wishes: Wishes) -> bool:
     """Whether a volume is to have no holes: the `spec` of its source says it, else the claim, else what is wished for
     all."""
-    return bool(spec.get("preallocation", annotation(target, names.PREALLOCATION) == "true" or wishes.preallocation))
+    said = annotation(target, names.PREALLOCATION)
+    return bool(spec.get("preallocation", said == "true" if said else wishes.preallocation))
 
 
 def outlet() -> list[str]:
