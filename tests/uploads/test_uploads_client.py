@@ -63,7 +63,7 @@ class Desk:
         self._session: Any = SimpleNamespace(client=self.api, namespace="default")
 
     async def send(self, file: Path) -> None:
-        await Sending(self._session, "disk", self._url, False).send(file)
+        await Sending(self._session, "disk", self._url, False).send(Parcel.of(file))
 
     async def offset(self) -> int:
         known = {"Authorization": "Bearer of-a-test"}

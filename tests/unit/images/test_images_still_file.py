@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,7 @@ from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Source
 from ingot.images.still_file import StillFile
-
-PROMPT = b"qemu-io> "
+from unit.images.qemu_io import open_in_qemu
 
 
 @pytest.fixture
@@ -23,16 +20,6 @@ def image(tmp_path: Path) -> Path:
     path = tmp_path / "disk.qcow2"
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", path, "1M"], check=True)
     return path
-
-
-@contextmanager
-def open_in_qemu(image: Path, *options: str) -> Iterator[None]:
-    command = ["qemu-io", "-f", "qcow2", *options, image]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
-        assert held.stdout is not None
-        assert held.stdout.read(len(PROMPT)) == PROMPT
-        yield
-        held.communicate()
 
 
 def test_what_qemu_may_write_is_refused(image: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ingot.cli.image.progress import progress
 from ingot.cli.volume.board import Board
 from ingot.cli.volume.following import Following
 from ingot.cli.volume.options import Target
+from ingot.cli.volume.parcel import Changed, Parcel
 from ingot.cli.volume.plan import found
 from ingot.cli.volume.sending import Sending
 from ingot.cli.volume.state import SUCCEEDED, phase_of, why
@@ -57,7 +58,7 @@ class Publishing:
 
     async def publish(self, file: Path, version: str, target: Target, seconds: float | None) -> Golden:
         """The image, once it stands for the file. Raises ClickException."""
-        before = await asyncio.to_thread(_look, file)
+        parcel = await asyncio.to_thread(Parcel.of, file)
         digest = await asyncio.to_thread(_digest, file)
         claim = f"{self._name}-{short(digest)}"
         notes = {
@@ -66,26 +67,26 @@ class Publishing:
         }
         known = await found(self._session, DATA_VOLUMES, claim)
         if phase_of(known or {}) != SUCCEEDED:
-            known = await self._send(file, claim, notes, sized(target, file), seconds)
-            if await asyncio.to_thread(_look, file) != before:
-                await self._session.client.delete(DATA_VOLUMES, claim, self._session.namespace)
-                raise click.ClickException(
-                    f"{file} was changed while it was read: what was sent is thrown away; {self._name} is what it was"
-                )
+            known = await self._send(parcel, claim, notes, sized(target, file), seconds)
         return await self._move(Kept(known, None), seconds)
 
     async def _send(
-        self, file: Path, claim: str, notes: dict[str, str], target: Target, seconds: float | None
+        self, parcel: Parcel, claim: str, notes: dict[str, str], target: Target, seconds: float | None
     ) -> Object:
         sending = Sending(self._session, claim, self._proxy, self._insecure)
         try:
             await sending.prepare(target, seconds, notes)
-            await sending.send(file)
+            await sending.send(parcel)
             with Board() as board:
                 filled = (await Following(self._session, [claim], board).run(seconds))[claim]
         except asyncio.CancelledError:
             click.echo(f"What has arrived of {self._name} is kept: the same command goes on from there.", err=True)
             raise
+        except Changed as changed:
+            await self._session.client.delete(DATA_VOLUMES, claim, self._session.namespace)
+            raise click.ClickException(
+                f"{changed.message}\nWhat was sent is thrown away; {self._name} is what it was."
+            ) from changed
         if phase_of(filled) != SUCCEEDED:
             raise click.ClickException(
                 f"{claim} has failed: {why(filled) or 'it does not say why'}\n{self._name} is what it was; remove the "
@@ -119,12 +120,6 @@ class Publishing:
                 f"that {served.title} has served cannot be noted: {error}; `ingot golden rollback {self._name} VERSION`"
             )
             click.echo(f"{told} goes back to it by name", err=True)
-
-
-def _look(file: Path) -> tuple[int, ...]:
-    """What is another when somebody has written to the file, or put another in its place."""
-    found = file.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _digest(file: Path) -> str:

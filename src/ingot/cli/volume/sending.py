@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -60,18 +59,17 @@ class Sending:
         if is_over(ready):
             raise click.ClickException(f"{self._name} has failed: {why(ready)}")
 
-    async def send(self, file: Path) -> None:
+    async def send(self, parcel: Parcel) -> None:
         """Sends what of the file's bytes the server has not got yet, again after a cut; or all of them, where it
         has got bytes of another file.
 
-        Raises ClickException with its refusal, and for a file that was changed before all was sent.
+        Raises ClickException with its refusal, and Changed for a file that was changed before all was sent.
         """
-        parcel = await asyncio.to_thread(Parcel.of, file)
         config = await found(self._session, CDI_CONFIGS, "config") or {}
         url = f"{(self._proxy or _proxy_of(config)).rstrip('/')}{PATH}"
         timeout = aiohttp.ClientTimeout(total=None, sock_read=_SILENCE_SECONDS)
         connector = aiohttp.TCPConnector(ssl=self._trust(config))
-        with progress(file.name) as tell:
+        with progress(parcel.path.name) as tell:
             async with aiohttp.ClientSession(connector=connector, timeout=timeout) as http:
                 for pause in _PAUSES:
                     if await self._attempt(http, url, parcel, tell):

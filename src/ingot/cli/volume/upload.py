@@ -39,6 +39,9 @@ def upload(
     on where an interrupted one was, or begins anew if FILE was changed since. Whoever has no `ingot` sends the file
     with curl: docs/volumes.md tells how.
     """
+    from ingot.cli.volume.parcel import Parcel
+
+    parcel = Parcel.of(file)
     wanted = sized(target, file)
 
     async def work(session: "Session") -> int:
@@ -47,7 +50,7 @@ def upload(
 
         sending = Sending(session, name, proxy, insecure)
         await sending.prepare(wanted, timeout)
-        await sending.send(file)
+        await sending.send(parcel)
         return await finish(session, name, timeout, output) if wait else 0
 
     run(connection, work)
