@@ -7,7 +7,7 @@ import pytest
 
 from ingot.api.cdi.names import PRIME_FOR, QUEUED
 from ingot.api.object import Object
-from ingot.control.volumes.gate import MOST_PAUSE_SECONDS, PATIENCE_SECONDS, PAUSE_SECONDS, Gate
+from ingot.control.volumes.gate import PATIENCE_SECONDS, PAUSE_SECONDS, Gate
 from ingot.control.volumes.place import START_SECONDS, looking
 from ingot.control.volumes.turns import TURN_SECONDS
 from ingot.kube.cache import Cache, Key
@@ -284,7 +284,7 @@ async def test_who_is_slow_gives_its_place_to_one_that_waits() -> None:
     assert yard.gate.admit(target("b")) == 1
     assert woken == [Key("ns", "slow")]
     assert over(yard, "slow", "fast") == ["slow"]
-    yard.gate.send_back(Key("ns", "slow"))
+    yard.gate.end_turn(Key("ns", "slow"))
     assert over(yard, "slow", "fast") == [], "its place is going to be free"
     yard.pods.drop(Key("ns", "importer-prime-uid-slow"))
     assert yard.gate.admit(target("b")) == 0
@@ -310,9 +310,22 @@ async def test_a_turn_is_twice_as_long_each_time() -> None:
             await yard.clock.advance(10)
             yard.gate.admit(target("b"))
         turns.append(yard.clock.monotonic() - began)
-        yard.gate.send_back(Key("ns", "slow"))
-        await yard.clock.advance(MOST_PAUSE_SECONDS)
+        yard.gate.end_turn(Key("ns", "slow"))
+        await yard.clock.advance(PAUSE_SECONDS)
     assert turns == [TURN_SECONDS, 2 * TURN_SECONDS, 4 * TURN_SECONDS, 8 * TURN_SECONDS]
+
+
+async def test_a_place_that_is_free_again_does_not_stay_empty_however_many_turns_were_had() -> None:
+    yard = Yard(limit=1)
+    key = Key("ns", "slow")
+    for _ in range(5):
+        yard.gate.end_turn(key)
+    await yard.clock.advance(PAUSE_SECONDS)
+    assert yard.gate.admit(target("slow")) == 0
+    yard.gate.leave(key)
+    yard.gate.send_back(key)
+    await yard.clock.advance(PAUSE_SECONDS)
+    assert yard.gate.admit(target("slow")) == 0, "it is its first failure"
 
 
 async def test_a_namespace_with_all_the_places_gives_one_to_another_that_waits() -> None:

@@ -54,14 +54,15 @@ class Care:
         if self._gate.is_surplus(key) and last_report(pod).retry:
             why = failure_of(pod)
             self._gate.note_failure(key, why)
+            self._gate.send_back(key)
             message = f"it failed, and others have taken the {self._gate.limit} places of transfers since: it waits for"
             message += f" one, and {_afterwards(pod)}; it failed with: {why}"
         elif self._gate.has_had_its_turn(key):
+            self._gate.end_turn(key)
             message = f"it has had one of the {self._gate.limit} places of transfers for long, and others waited: it "
             message += f"waits for one, and {_afterwards(pod)}"
         else:
             return None
-        self._gate.send_back(key)
         await delete(self._client, PODS, pod)
         return Waiting("Queued", message, queued=True)
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from ingot.api.cdi.names import COMPONENT, GROUP, QUEUED, TRANSFER
@@ -22,8 +22,8 @@ TRANSFERS = 4
 # How long who has not asked again keeps a place in the queue; all ask every ten seconds. What a claim says of itself
 # counts no longer than that after this process began: anybody can write it there.
 PATIENCE_SECONDS = 30.0
-# What was sent back is let in again so much later, twice as much each time, and no later than that: as the kubelet does
-# with what fails, so that a server which is away is not asked all the time.
+# What was sent back is let in again so much later, after failures twice as much each time, and no later than that: as
+# the kubelet does with what fails, so that a server which is away is not asked all the time.
 PAUSE_SECONDS, MOST_PAUSE_SECONDS = 10.0, 300.0
 _INDEX = "queued"
 
@@ -48,11 +48,13 @@ class _Waiter:
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """A transfer that had to give way so often, waits `since` the last time, and is not let in before `until`."""
+    """A transfer that gave way after so many `failures` and `turns`, waits `since` the last of them, and is not let in
+    before `until`."""
 
-    times: int
-    since: str
-    until: float
+    failures: int = 0
+    turns: int = 0
+    since: str = ""
+    until: float = 0.0
 
 
 class Gate:
@@ -148,12 +150,20 @@ class Gate:
         self._turns.note(key, uid_of(pod), done)
 
     def send_back(self, key: Key) -> None:
-        """The worker of that key is deleted, and its transfer waits from now on."""
+        """The worker of that key, which failed, is deleted, and its transfer waits from now on."""
+        known = self._returns.get(key, _Return())
+        pause = min(PAUSE_SECONDS * 2 ** min(known.failures, 10), MOST_PAUSE_SECONDS)
+        self._rest(key, replace(known, failures=known.failures + 1), pause)
+
+    def end_turn(self, key: Key) -> None:
+        """The same for one that has had its turn: a place that nobody else wants by then is its own again."""
+        known = self._returns.get(key, _Return())
+        self._rest(key, replace(known, turns=known.turns + 1), PAUSE_SECONDS)
+
+    def _rest(self, key: Key, given: _Return, pause: float) -> None:
         self._turns.end(key)
-        known = self._returns.get(key)
-        times = known.times + 1 if known else 0
-        pause = min(PAUSE_SECONDS * 2 ** min(times, 10), MOST_PAUSE_SECONDS)
-        self._returns[key] = _Return(times, timestamp(self._clock.time()), self._clock.monotonic() + pause)
+        since, until = timestamp(self._clock.time()), self._clock.monotonic() + pause
+        self._returns[key] = replace(given, since=since, until=until)
 
     def heads(self) -> list[Key]:
         """The targets whose turn it is."""
@@ -176,7 +186,7 @@ class Gate:
         leaving = {key for key in busy if self._is_resting(key)}
         waiting = self._order(busy)
         wanted = len(waiting) - max(self.limit - len(busy), 0) - len(leaving)
-        times = {key: self._returns[key].times + 1 if key in self._returns else 0 for key in busy - leaving}
+        times = {key: self._returns.get(key, _Return()).turns for key in busy - leaving}
         anew = {key for key, pod in self._workers().items() if begins_anew(pod)}
         return self._turns.over(times, anew, waiting, self.limit)[: max(wanted, 0)]
 

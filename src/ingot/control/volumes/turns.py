@@ -43,7 +43,7 @@ class Turns:
         self._turns.pop(key, None)
 
     def over(self, times: Mapping[Key, int], anew: Set[Key], waiting: Iterable[Key], places: int) -> list[Key]:
-        """Those that may have to go, the slowest first: of those at work, which have given up their places so many
+        """Those that may have to go, the slowest first: of those at work, which have had their turns so many
         `times`, and of which those that would begin `anew` go last.
 
         They are those that are slow, else one of a namespace that has all the places while another has to wait, unless
