@@ -13,9 +13,11 @@ from click.testing import CliRunner, Result
 from ingot.cli.main import cli
 from ingot.images.chunk import CHUNK_SIZE
 from ingot.images.content import FileContent
+from ingot.images.lazy.trace import Trace, attach, find
 from ingot.images.push import PushOptions, push_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.registry.repository import Repository
 
 SIZE = 64 * CHUNK_SIZE
 
@@ -49,6 +51,17 @@ def test_what_a_guest_reads_is_attached(trace: Callable[..., Result]) -> None:
     first = runs[-1][0] - 16
     assert runs[-2:] == [(first + 32, 1), (first + 16, 2)]
     assert recorded.output == trace("--show").output
+
+
+def test_one_that_is_gone_and_still_listed_hides_no_older_one(registry: Registry, pushed: Reference) -> None:
+    image = registry.resolve(pushed)
+    layer = image.manifest.layers[0].digest
+    older, newer = (Trace.of(layer, [number]) for number in (1, 2))
+    attach(registry, image, older)
+    gone = attach(registry, image, newer)
+    assert find(registry, image) == newer
+    Repository(registry._endpoint(pushed.registry), pushed.repository).delete(gone, "x")
+    assert find(registry, image) == older
 
 
 def test_without_a_text_the_guest_must_have_read_something(trace: Callable[..., Result]) -> None:

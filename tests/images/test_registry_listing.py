@@ -137,6 +137,46 @@ def test_referrers_that_others_list_at_the_same_time(
     assert [each.digest for each in registry.referrers(reference, digest)] == [theirs, ours]
 
 
+@pytest.mark.parametrize("stale", [1, 2, 3])
+def test_a_referrer_that_others_put_back_while_it_is_removed(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, stale: int
+) -> None:
+    """In a registry that does not look whether all that a list names is there."""
+    monkeypatch.setattr(contest, "_MOST_TURNS", 3)
+    documents = Documents()
+    subject = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(b"image"), size=5)
+    empty = Descriptor(media_type=OCI_EMPTY, digest=Digest.of(b"{}"), size=2)
+    manifest = encode(Manifest(config=empty, layers=[], artifact_type="application/x.trace", subject=subject))
+    ours = Descriptor(media_type=OCI_MANIFEST, digest=documents.manifest("a/b", "ours", manifest), size=len(manifest))
+    theirs = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(b"theirs"), size=6)
+    tag = f"sha256-{subject.digest.hex}"
+    documents.index("a/b", tag, encode(Index(manifests=[theirs, ours])))
+    left = stale
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        nonlocal left
+        if asked.method == "GET":
+            documents(asked, client)
+            return
+        if asked.method == "DELETE":
+            del documents.answers[asked.path]
+        elif left:
+            left -= 1
+        else:
+            documents.index("a/b", tag, asked.body)
+        answer(client, 202)
+
+    with FaultyServer(handler) as server:
+        reference = Reference.parse(f"{server.host}/a/b")
+        if stale == 3:
+            with pytest.raises(ImageFault, match="others change it") as caught:
+                registry.delete(reference.at(ours.digest))
+            assert caught.value.retry
+            return
+        registry.delete(reference.at(ours.digest))
+        assert registry.referrers(reference, subject.digest) == [theirs]
+
+
 def test_referrers_by_api(registry: Registry) -> None:
     digest = Digest.of(b"image")
     found = Descriptor(media_type=OCI_MANIFEST, digest=Digest.of(b"r"), size=1, artifact_type="application/x.trace")

@@ -83,8 +83,20 @@ def find(registry: Registry, image: Image) -> Trace | None:
     found = registry.referrers(image.reference, image.digest, TRACE)
     newest = sorted(found, key=lambda each: each.note(_CREATED))[-_MOST_TRACES:]
     for descriptor in reversed(newest):
-        manifest = registry.manifest(image.reference.at(descriptor.digest)).parsed
-        if isinstance(manifest, Manifest) and manifest.layers and manifest.layers[0].media_type == TRACE:
-            data = registry.read(image.reference, manifest.layers[0], _MOST_BYTES)
-            return Trace.decode(data, f"{image.reference.name}@{descriptor.digest}")
+        if trace := _read(registry, image, descriptor):
+            return trace
     return None
+
+
+def _read(registry: Registry, image: Image, descriptor: Descriptor) -> Trace | None:
+    """None for what is no trace, and for one that is gone, while it is still listed. Raises ImageFault."""
+    try:
+        manifest = registry.manifest(image.reference.at(descriptor.digest)).parsed
+        if not isinstance(manifest, Manifest) or not manifest.layers or manifest.layers[0].media_type != TRACE:
+            return None
+        data = registry.read(image.reference, manifest.layers[0], _MOST_BYTES)
+    except ImageFault as fault:
+        if fault.reason != "NotFound":
+            raise
+        return None
+    return Trace.decode(data, f"{image.reference.name}@{descriptor.digest}")

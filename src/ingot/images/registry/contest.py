@@ -24,5 +24,5 @@ def outlast(change: Callable[[], None], settled: Callable[[], _T | None], subjec
         time.sleep(min(pause, _LONGEST_PAUSE))
         if (found := settled()) is not None:
             return found
-    message = "others change it all the time, and undo what we add: try again"
+    message = "others change it all the time, and undo what we do: try again"
     raise ImageFault(subject, "Contested", message, retry=True)

@@ -90,14 +90,23 @@ def remove(repository: Repository, image: Digest, referrer: Digest, subject: str
 
 
 def _detach_by_tag(repository: Repository, image: Digest, referrer: Digest, subject: str) -> None:
-    document = _list(repository, image, subject)
-    if document is None or not isinstance(document.parsed, Index):
-        return
-    left = [each for each in document.parsed.manifests if each.digest != referrer]
-    if not left:
-        repository.delete(document.digest, subject)
-    elif len(left) < len(document.parsed.manifests):
-        _put(repository, image, left, subject)
+    """Others who had read the list before put the referrer back into it, when they attach theirs."""
+
+    def change() -> None:
+        document = _list(repository, image, subject)
+        if document is None or not isinstance(document.parsed, Index):
+            return
+        left = [each for each in document.parsed.manifests if each.digest != referrer]
+        if not left:
+            repository.delete(document.digest, subject)
+        elif len(left) < len(document.parsed.manifests):
+            _put(repository, image, left, subject)
+
+    def settled() -> bool | None:
+        return None if any(each.digest == referrer for each in _by_tag(repository, image, subject)) else True
+
+    if not settled():
+        outlast(change, settled, subject)
 
 
 def _put(repository: Repository, image: Digest, listed: list[Descriptor], subject: str) -> None:
