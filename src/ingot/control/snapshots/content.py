@@ -3,8 +3,9 @@
 import asyncio
 from dataclasses import replace
 
+from ingot.api.kubevirt import phase
 from ingot.api.object import Object, namespace_of
-from ingot.api.resources import MACHINE_SNAPSHOT_CONTENTS, SNAPSHOTS
+from ingot.api.resources import INSTANCES, MACHINE_SNAPSHOT_CONTENTS, MACHINE_SNAPSHOTS, SNAPSHOTS
 from ingot.api.snapshot.saving import Stage, saved_volumes
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
@@ -13,7 +14,7 @@ from ingot.control.snapshots import content_status
 from ingot.control.snapshots.content_status import State
 from ingot.control.snapshots.parts import Parts
 from ingot.control.snapshots.saving import PAUSE_SECONDS, Savers, Step
-from ingot.control.snapshots.words import machine_of, seconds_at, source_labels
+from ingot.control.snapshots.words import is_online, machine_of, seconds_at, source_labels
 from ingot.control.writing import delete, live
 from ingot.kube.cache import Key, key_of
 from ingot.kube.change import patch_status
@@ -57,10 +58,31 @@ class SnapshotContents:
             return None
         state = await self._state(content)
         told = copy_of(content)
-        if news := content_status.write(told, state, self._clock.time()):
+        news = content_status.write(told, state, self._clock.time())
+        if content_status.was_made(told) and not content_status.was_made(content) and await self._is_overtaken(content):
+            await self._withdraw(content)
+            return None
+        if news:
             self._events.record(content, "VolumeSnapshotError", news, "Warning")
         await patch_status(self._client, MACHINE_SNAPSHOT_CONTENTS, content, told)
         return Result(state.again) if state.again is not None else None
+
+    async def _is_overtaken(self, content: Object) -> bool:
+        """Whether the machine runs, whose VolumeSnapshots were begun when it did not: its start was under way."""
+        name = content["spec"].get("virtualMachineSnapshotName")
+        if not name or not _snapshot_names(content):
+            return False
+        snapshot = await live(self._client, MACHINE_SNAPSHOTS, name, namespace_of(content))
+        if snapshot is None or is_online(snapshot):
+            return False
+        machines = [await live(self._client, INSTANCES, key.name, key.namespace) for key in machine_of(content)]
+        return any(each is not None and not phase.is_final(each) for each in machines)
+
+    async def _withdraw(self, content: Object) -> None:
+        """The content goes once all that is of it has gone; then the snapshot's controller begins anew."""
+        message = "the machine was started while its volumes were taken: all are made anew, as of one that runs"
+        self._events.record(content, "MachineStarted", message, "Warning")
+        await delete(self._client, MACHINE_SNAPSHOT_CONTENTS, content, propagation="Foreground")
 
     async def _state(self, content: Object) -> State:
         """Take the next step towards the moment that the content is to hold, and say what there is of it."""

@@ -132,7 +132,7 @@ class MachineSnapshots:
         except source.Hindered as fault:
             snapshot_status.waiting(told, fault.reason, fault.message, self._clock.time())
             return snapshot, told, None
-        # Whoever was just starting it has done so by now, or has seen that it is held.
+        # Who was just starting it may do so even after this: the content's controller looks again when all is taken.
         instance = await live(self._client, INSTANCES, name_of(machine), namespace_of(machine))
         parts = self._parts.of(machine, None if instance is None or phase.is_final(instance) else instance)
         snapshot_status.observe(told, machine, instance, parts)

@@ -5,7 +5,7 @@ from ingot.api.resources import MACHINE_SNAPSHOT_CONTENTS, MACHINE_SNAPSHOTS
 from ingot.control.fault import InstanceFault
 from ingot.control.snapshots.content_status import was_made
 from ingot.control.snapshots.source import holder_of
-from ingot.control.snapshots.words import FAILED, ONLINE, SUCCEEDED, content_name, phase_of, restore_of
+from ingot.control.snapshots.words import FAILED, SUCCEEDED, content_name, is_online, phase_of, restore_of
 from ingot.kube.cache import Key
 from ingot.kube.manager import Manager
 
@@ -35,9 +35,7 @@ class Standstill:
         """Whether the snapshot needs the machine to stand still: VolumeSnapshots take their time, each its own. A guest
         that ran when it was asked for may run again; full copies keep who starts off the storage by themselves."""
         snapshot = self.snapshots.cache.get(key)
-        if snapshot is None or phase_of(snapshot) in (SUCCEEDED, FAILED):
-            return False
-        if ONLINE in (snapshot.get("status") or {}).get("indications", ()):
+        if snapshot is None or is_online(snapshot) or phase_of(snapshot) in (SUCCEEDED, FAILED):
             return False
         content = self.contents.cache.get(Key(key.namespace, content_name(snapshot)))
         return content is None or (not was_made(content) and _has_volume_snapshots(content))

@@ -66,6 +66,11 @@ def is_ready(obj: Object | None) -> bool:
     return bool(((obj or {}).get("status") or {}).get("readyToUse"))
 
 
+def is_online(snapshot: Object) -> bool:
+    """Whether the machine ran when its snapshot was begun."""
+    return ONLINE in ((snapshot.get("status") or {}).get("indications") or ())
+
+
 def is_copying(content: Object) -> bool:
     """Whether full copies of the moment that a content holds are being made, or are there."""
     stage = ((content.get("status") or {}).get("copying") or {}).get("stage")
