@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingot.images.blob import Blob, ByteStream, FileBlob
+from ingot.images.blob import Blob, Bytes, ByteStream, FileBlob
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.fetching import fetch
@@ -106,3 +106,82 @@ def test_who_is_left_is_told(make: Make) -> None:
     blob = FailoverBlob([BreakingBlob(make(DATA)), make(DATA)], [told.append, told.append])
     assert whole(blob) == DATA
     assert told == [LOST]
+
+
+class FailingBlob(WrappedBlob):
+    """Fails while `fault` is there, and counts how often it was asked."""
+
+    def __init__(self, blob: Blob, fault: ImageFault | None = None) -> None:
+        super().__init__(blob)
+        self.fault = fault
+        self.asked = 0
+
+    def read(self, start: int, length: int) -> Bytes:
+        self.asked += 1
+        if self.fault is not None:
+            raise self.fault
+        return super().read(start, length)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Moves the time."""
+    now = [1000.0]
+    monkeypatch.setattr("ingot.images.registry.failover.time.monotonic", lambda: now[0])
+
+    def move(seconds: float) -> None:
+        now[0] += seconds
+
+    return move
+
+
+def test_a_mirror_that_has_failed_is_asked_again_after_a_minute(make: Make, clock: Callable[[float], None]) -> None:
+    mirror, own, told = FailingBlob(make(DATA), LOST), FailingBlob(make(DATA)), []
+    blob = FailoverBlob([mirror, own], [told.append, told.append])
+    for _ in range(3):
+        assert bytes(blob.read(0, 10)) == DATA[:10]
+    assert (mirror.asked, own.asked, told) == (1, 3, [LOST])
+    clock(61)
+    assert bytes(blob.read(0, 10)) == DATA[:10]
+    assert (mirror.asked, told) == (2, [LOST, LOST])
+    mirror.fault = None
+    clock(61)
+    for _ in range(2):
+        assert bytes(blob.read(0, 10)) == DATA[:10]
+    assert (mirror.asked, own.asked) == (4, 4)
+
+
+def test_a_mirror_that_rests_is_asked_where_the_registry_fails(make: Make, clock: Callable[[float], None]) -> None:
+    """As where nobody but the mirror can be reached."""
+    unknown = ImageFault("x", "Unreachable", "its host cannot be found")
+    mirror, own = FailingBlob(make(DATA), LOST), FailingBlob(make(DATA), unknown)
+    blob = FailoverBlob([mirror, own])
+    with pytest.raises(ImageFault, match="cannot be found") as caught:
+        blob.read(0, 10)
+    assert caught.value.retry
+    mirror.fault = None
+    for _ in range(2):
+        assert bytes(blob.read(0, 10)) == DATA[:10]
+    # It is back, and asked first.
+    assert (mirror.asked, own.asked) == (3, 2)
+
+
+def test_one_alone_asks_whether_a_mirror_is_back(make: Make, clock: Callable[[float], None]) -> None:
+    mirror, own = FailingBlob(make(DATA), LOST), FailingBlob(make(DATA))
+    blob = FailoverBlob([mirror, own])
+    blob.read(0, 10)
+    clock(61)
+    first, second = blob.order(), blob.order()
+    assert [place.blob for place in first] == [mirror, own]
+    assert [place.blob for place in second] == [own, mirror]
+
+
+def test_a_mirror_with_wrong_bytes_is_never_asked_again(make: Make, clock: Callable[[float], None]) -> None:
+    mirror, own = FailingBlob(make(WRONG)), FailingBlob(make(DATA))
+    blob = FailoverBlob([mirror, own])
+    blob.reject(mirror, ImageFault("x", "WrongDigest", "it is not what it should be"))
+    clock(1e6)
+    own.fault = LOST
+    with pytest.raises(ImageFault, match="was lost"):
+        blob.read(0, 10)
+    assert mirror.asked == 0

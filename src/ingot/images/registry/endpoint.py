@@ -13,6 +13,7 @@ from ingot.images.blob import Bytes
 from ingot.images.fault import ImageFault
 from ingot.images.registry.address import check_redirect, split
 from ingot.images.registry.auth import Auth, Scope
+from ingot.images.registry.failover import REST_SECONDS
 from ingot.images.registry.greeting import answers_plainly
 from ingot.images.registry.response import Response
 from ingot.images.registry.retry import Busy, persist
@@ -27,8 +28,6 @@ _NO_TLS = frozenset(("BadTls", "ConnectionLost", "TooSlow"))
 _BAD_REQUEST = 400
 # Faults of a server that trying again does not mend.
 _OF_SERVER = frozenset(("Unreachable", "BadCertificate"))
-# How long a mirror that does not answer is not asked again.
-_REST_SECONDS = 60.0
 
 
 class Endpoint:
@@ -57,8 +56,8 @@ class Endpoint:
         """Another place is asked because of that fault. One that tells of the server, and not of what was asked for,
         lets it rest for a while."""
         if fault.retry or fault.reason in _OF_SERVER:
-            log.warning("%s is left for %.0f s: %s", self.registry, _REST_SECONDS, fault.message)
-            self._rests_until = time.monotonic() + _REST_SECONDS
+            log.warning("%s is left for %.0f s: %s", self.registry, REST_SECONDS, fault.message)
+            self._rests_until = time.monotonic() + REST_SECONDS
 
     def send(
         self,
