@@ -62,3 +62,24 @@ def test_a_server_that_takes_nothing_is_given_up(settings: Settings) -> None:
             with pytest.raises(ImageFault) as caught:
                 transport.once(Request("PUT", url, "x", body=bytes(size)))
             assert caught.value.reason == "TooSlow"
+
+
+def test_a_line_that_has_served_a_patient_client_is_no_more_patient_with_the_next(settings: Settings) -> None:
+    def take() -> socket.socket:
+        client, _ = listener.accept()
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += client.recv(1)
+        answer(client, 200)
+        return client
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor() as threads:
+        taken = threads.submit(take)
+        patient = Transport(replace(settings, patience=3.0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        patient.once(Request("GET", url, "x")).discard()
+        began = time.monotonic()
+        with taken.result(5), pytest.raises(ImageFault) as caught:
+            patient.hasty(0.1).once(Request("PUT", url, "x", body=bytes(64 << 20)))
+        assert caught.value.reason == "TooSlow"
+        assert time.monotonic() - began < 2.0

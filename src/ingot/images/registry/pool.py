@@ -176,7 +176,6 @@ class Pool:
                 line.connection.connect()
             except UnicodeError:
                 raise socket.gaierror(socket.EAI_NONAME, "this is no name of a host") from None
-            line.socket.pace(self._settings)
         else:
             admit(line.connection.near)
 

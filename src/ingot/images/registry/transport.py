@@ -128,9 +128,9 @@ class Transport:
         try:
             self._pool.connect(line, partial(self._admit, request, line.origin))
             socket = line.socket
-            line.connection.request(request.method, line.prefix + target, request.body, headers)
             # It may have served one who has another patience.
             socket.pace(self.settings)
+            line.connection.request(request.method, line.prefix + target, request.body, headers)
             socket.expect(request.patience or self.settings.patience)
             answer = line.connection.getresponse()
         except BaseException:
