@@ -6,10 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.registry import endpoint
 from ingot.images.registry.auth import Auth
 from ingot.images.registry.endpoint import Endpoint
+from ingot.images.registry.repository import Repository
 from ingot.images.registry.retry import Busy
 from ingot.images.registry.settings import Settings
 from ingot.images.registry.transport import Request, Transport
@@ -85,3 +87,20 @@ def test_one_port_is_for_one_of_the_two(base: Base) -> None:
     with pytest.raises(ImageFault, match="nothing listens"):
         base([UNREACHABLE], [200], f"{HOST}:5000")
     assert base([LOST], [200], f"{HOST}:5000") == f"http://{HOST}:5000"
+
+
+def test_a_deletion_asks_a_server_that_is_lost_no_more_often_than_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "answers_plainly", lambda *_: False)
+    monkeypatch.setattr("ingot.images.registry.retry.time.sleep", lambda seconds: None)
+    asked: list[str] = []
+
+    def once(request: Request) -> Any:
+        asked.append(request.url)
+        raise LOST
+
+    settings = Settings(tries=3)
+    transport = SimpleNamespace(settings=settings, plain_allowed=lambda origin: True, once=once)
+    door = Endpoint(cast(Transport, transport), cast(Auth, None), HOST)
+    with pytest.raises(ImageFault, match="lost"):
+        Repository(door, "a/b").delete(Digest.of(b"image"), "x")
+    assert asked == [TLS, PLAIN] * settings.tries

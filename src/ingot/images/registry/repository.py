@@ -78,6 +78,8 @@ class Repository:
 
     def _delete(self, target: str, subject: str, unable: tuple[int, ...] = ()) -> bool:
         """Whether it is gone; False where the registry answers one of `unable`. Raises ImageFault."""
+        # Has its tries of its own.
+        self.endpoint.base(subject)
         transport = self.endpoint.transport
         lost = False
 
