@@ -301,7 +301,7 @@ async def test_columns(both: Pair, shells: list[Kubectl]) -> None:
     told = await alike(shells, "get", kinds)
     rows = [" ".join(line.split()) for line in lines(told.out)]
     assert "NAME AGE STATUS READY" in rows
-    assert "NAME PHASE PROGRESS RESTARTS AGE" in rows
+    assert "NAME PHASE PROGRESS RESTARTS AGE DONE LEFT" in rows
     assert "datavolume.cdi.kubevirt.io/it ImportInProgress 42.00% 2 <age>" in rows
     await alike(shells, "get", kinds, "--output=wide")
     await alike(shells, "get", "virtualmachines.v1alpha1.kubevirt.io")
