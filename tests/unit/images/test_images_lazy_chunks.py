@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -239,6 +240,45 @@ def test_who_waits_is_told_when_the_patience_ends_whatever_the_next_try_does() -
         read(opened, 3)
     assert not gate.is_set()
     gate.set()
+    opened.close()
+
+
+def test_who_waits_behind_others_is_patient_while_chunks_come() -> None:
+    """A short fault on a slow line: all wait for their turn, with the fault of a try that was not theirs."""
+    left, turn = iter(range(3)), threading.Lock()
+
+    def slow(wanted: Sequence[Chunk]) -> None:
+        if next(left, None) is not None:
+            raise ImageFault("layer", "Lost", "the connection was lost", retry=True)
+        with turn:
+            time.sleep(0.02 * len(wanted))
+
+    opened = lazy(Remote(slow), patience=0.7)
+    assert read(opened, *range(COUNT)) == list(map(content, range(COUNT)))
+    opened.close()
+
+
+def test_a_chunk_that_always_fails_is_a_fault_also_while_others_come() -> None:
+    stop = threading.Event()
+
+    def bad(wanted: Sequence[Chunk]) -> None:
+        if ALL[3] in wanted:
+            raise ImageFault("layer", "Busy", "the registry is busy", retry=True)
+
+    opened = lazy(Remote(bad), patience=0.3)
+
+    def others() -> None:
+        for number in range(4, COUNT):
+            read(opened, number)
+            if stop.wait(0.05):
+                return
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(others)
+        with pytest.raises(ImageFault, match="is busy"):
+            read(opened, 3)
+        assert not reading.done()
+        stop.set()
     opened.close()
 
 

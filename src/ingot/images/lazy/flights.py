@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from ingot.images.chunk import Chunks
 from ingot.images.fault import ImageFault
-from ingot.images.lazy.flight import Flight, Lane
+from ingot.images.lazy.flight import Flight, Lane, Patience
 from ingot.images.lazy.memory import Memory
 from ingot.images.lazy.table import ChunkTable
 from ingot.images.zstd_chunked.remote import MOST_INFLATED
@@ -50,7 +50,7 @@ class Flights:
         self._memory = memory
         self._arrived = arrived
         self._failed = failed
-        self._patience = patience
+        self._patience = Patience(patience)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._flights: dict[int, Flight] = {}
@@ -68,15 +68,15 @@ class Flights:
     def _demand(self, number: int) -> Flight:
         flight = self._flights.get(number)
         if flight is None:
-            flight = Flight(number, Lane.DEMAND)
+            flight = Flight(number, Lane.DEMAND, self._patience)
             if (data := self._memory.get(number)) is not None:
                 flight.data = data
                 flight.landed.set()
                 return flight
-            flight.deadline = time.monotonic() + self._patience
+            flight.ask()
             self._enqueue(flight)
         else:
-            flight.deadline = time.monotonic() + self._patience
+            flight.ask()
             queued = self._queues[flight.lane].pop(number, None)
             flight.lane = Lane.DEMAND
             if queued is not None:
@@ -88,7 +88,7 @@ class Flights:
         are left out. Their flights."""
         with self._lock:
             new = [number for number in numbers if number not in self._flights and number not in self._memory]
-            flights = [Flight(number, lane) for number in new]
+            flights = [Flight(number, lane, self._patience) for number in new]
             for flight in flights:
                 self._enqueue(flight)
             return flights
@@ -158,6 +158,7 @@ class Flights:
         queue = self._queues[lane]
         _, first = queue.popitem(last=False)
         if first.alone:
+            first.turn = first.turn or time.monotonic()
             return [first]
         run = [first]
         weight, inflated = self._table.weight(first.number), self._table.size(first.number)
@@ -201,6 +202,7 @@ class Flights:
         with self._lock:
             self._memory.put(flight.number, data)
             self._flights.pop(flight.number, None)
+            self._patience.given = time.monotonic()
         flight.data = data
         if flight.lane is Lane.REST:
             # Who hydrates waits for the cache as well.
@@ -213,7 +215,7 @@ class Flights:
     def _failed_once(self, flight: Flight, fault: ImageFault) -> None:
         """What was guessed is forgotten. What is waited for is tried again while there is hope."""
         flight.fault = fault
-        hope = not flight.alone or (fault.retry and time.monotonic() < flight.deadline)
+        hope = not flight.alone or (fault.retry and not flight.hopeless())
         if flight.lane is Lane.DEMAND and hope:
             flight.alone = True
             self._enqueue(flight)
