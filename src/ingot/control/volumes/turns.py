@@ -10,7 +10,7 @@ from ingot.kube.clock import Clock
 # How long the first turn is. Each is twice as long as the last, so that also those come to their end that begin anew
 # with every turn.
 TURN_SECONDS = 60.0
-# Who moves less in a second, over a whole turn, is slow: a disk of 1 GiB takes more than an hour so.
+# Who moves less in a second, over a whole turn, is slow: an image that is packed to 1 GiB takes more than an hour so.
 SLOW_BYTES = 256 << 10
 
 
