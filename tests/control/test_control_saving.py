@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from control.storage_world import Storage, at_work
+from control.storage_world import WHEN, Storage, at_work
 from control.world import World, machine, shown
 from eventual import eventually
 from ingot.api.cdi.names import CLONER_PREFIX, prime_name
@@ -197,9 +197,14 @@ async def test_a_copy_is_thrown_away_with_a_volume_snapshot_that_failed(lab: Sto
     node = await begun(lab, DATA, REMOTE)
     pod = await node.measured()
     claim = await lab.get(VOLUME_CLAIMS, node.saved("remote"))
-    await lab.snapshotted(node.saved("data"), error={"time": MOMENT, "message": "disk on fire"})
+    await lab.snapshotted(node.saved("data"), error={"time": WHEN, "message": "disk on fire"})
     await lab.heard(f"vmsnapshot-content-{node.snapshot}", "VolumeSnapshotError")
-    await eventually(lambda: _is_another(lab, claim, node))
+
+    async def is_another() -> bool:
+        await lab.pass_time(1.0)
+        return await _is_another(lab, claim, node)
+
+    await eventually(is_another)
     await lab.pass_time(1.0)
 
     again = await node.measured()

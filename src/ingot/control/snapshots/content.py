@@ -65,7 +65,9 @@ class SnapshotContents:
         if news:
             self._events.record(content, "VolumeSnapshotError", news, "Warning")
         await patch_status(self._client, MACHINE_SNAPSHOT_CONTENTS, content, told)
-        return Result(state.again) if state.again is not None else None
+        waits = (state.again, content_status.patience(state.snapshots, self._clock.time()))
+        again = min((wait for wait in waits if wait is not None), default=None)
+        return Result(again) if again is not None else None
 
     async def _is_overtaken(self, content: Object) -> bool:
         """Whether the machine runs, whose VolumeSnapshots were begun when it did not: its start was under way."""
@@ -101,7 +103,7 @@ class SnapshotContents:
         good so far. What is made later than the other parts is not of their moment."""
         found = await self._found(content)
         is_leaving = any(each is not None and is_deleting(each) for each in found.values())
-        fault = content_status.torn(found, copied=bool(saved_volumes(content)))
+        fault = content_status.torn(found, copied=bool(saved_volumes(content)), now=self._clock.time())
         known = (content.get("status") or {}).get("error") or {}
         if is_leaving or fault:
             await self._savers.discard(content)

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from ingot.api.object import Object
 from ingot.api.snapshot.saving import Stage
 from ingot.control.snapshots.saving import Step
+from ingot.control.snapshots.words import seconds_at
 from ingot.kube.clock import timestamp
+
+# How long an error of a VolumeSnapshot stands before the attempt is given up.
+PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +31,31 @@ def was_made(content: Object) -> bool:
     return "creationTime" in (content.get("status") or {})
 
 
-def torn(snapshots: Mapping[str, Object | None], *, copied: bool) -> str:
+def torn(snapshots: Mapping[str, Object | None], *, copied: bool, now: float) -> str:
     """Why the VolumeSnapshots, which are begun together, cannot come to hold one moment any more: one of them failed,
     or was not made, when others had their moment, or full copies, which are `copied` with them. "" while they can."""
     states = {name: _state(each) for name, each in snapshots.items()}
     if not copied and not any("creationTime" in each for each in states.values()):
         return ""
     for name, state in states.items():
-        fault = f"error: {state['error'].get('message', '')}" if "error" in state else ""
+        has_failed = "error" in state and _left(state, now) <= 0
+        fault = f"error: {state['error'].get('message', '')}" if has_failed else ""
         if "creationTime" not in state and (fault or snapshots[name] is None):
             what = fault or "is missing"
             return f"VolumeSnapshot {name} {what}; it would be of another moment than the others: all are made anew"
     return ""
+
+
+def patience(snapshots: Mapping[str, Object | None], now: float) -> float | None:
+    """When to look whether an error of now has gone by itself; None where there is none."""
+    waits = (_left(state, now) for each in snapshots.values() if "error" in (state := _state(each)))
+    return min((wait for wait in waits if wait > 0), default=None)
+
+
+def _left(state: Object, now: float) -> float:
+    """How long the storage may yet overcome an error: snapshotters try again what timed out or met another writer."""
+    since = state["error"].get("time")
+    return seconds_at(since) + PATIENCE_SECONDS - now if since and "creationTime" not in state else 0.0
 
 
 def write(content: Object, state: State, now: float) -> str:
