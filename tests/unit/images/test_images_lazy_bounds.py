@@ -315,18 +315,36 @@ def test_memory_of_images_that_nobody_reads_goes_first() -> None:
     idle, large, reading = (Memory(32 * SIZE, shared) for _ in range(3))
     for memory, count in ((idle, 10), (large, 20), (reading, 10)):
         for number in range(count):
-            memory.put(number, bytes(SIZE))
+            memory.put(number, bytes(SIZE), read=True)
     idle.used -= 60.0
     for number in range(10, 20):
-        reading.put(number, bytes(SIZE))
+        reading.put(number, bytes(SIZE), read=True)
     assert [memory.size // SIZE for memory in (idle, large, reading)] == [0, 20, 20]
     # Where all are read, the one that has most.
-    reading.put(20, bytes(SIZE))
+    reading.put(20, bytes(SIZE), read=True)
     assert [memory.size // SIZE for memory in (idle, large, reading)] == [0, 20, 20]
     assert 0 not in reading
     for memory in (idle, large, reading):
         memory.close()
     assert shared.size == 0
+
+
+def test_an_image_that_is_only_hydrated_is_none_that_is_read(tmp_path: Path) -> None:
+    shared, cache, several = SharedMemory(40 * SIZE), Cache(tmp_path), chunks(64)
+    read, hydrated = (Memory(32 * SIZE, shared) for _ in range(2))
+    reading = LazyChunks(Remote(), ChunkTable(several), memory=read)
+    assert len(list(reading.fetch(several[:30]))) == 30
+    wait_until(lambda: not reading.busy)
+    before = read.size
+    behind = LazyChunks(Remote(), ChunkTable(several), cache, memory=hydrated)
+    hydrate(behind, cache)
+    # What is in memory already is looked at, too.
+    behind.hydrate(range(64))
+    assert not any(map(behind.lacks, range(64)))
+    assert hydrated.used == 0.0
+    assert (read.size, hydrated.size) == (before, 40 * SIZE - before)
+    for opened in (reading, behind):
+        opened.close()
 
 
 def test_images_of_a_process_share_the_tables_of_disks(tmp_path: Path, disks: LocalDisks) -> None:

@@ -130,7 +130,7 @@ class LazyChunks:
 
     def _copied(self, number: int) -> bool:
         """Brings a chunk into the cache that is elsewhere on this machine; whether it was."""
-        data = self._memory.get(number) or self._from_disks(number)
+        data = self._memory.peek(number) or self._from_disks(number)
         if self._cache is None or data is None:
             return False
         self._cache.put(self.table.digest(number), data)

@@ -200,7 +200,7 @@ class Flights:
 
     def _land(self, flight: Flight, lane: Lane, data: bytes | memoryview) -> None:
         with self._lock:
-            self._memory.put(flight.number, data)
+            self._memory.put(flight.number, data, read=flight.lane is Lane.DEMAND)
             self._flights.pop(flight.number, None)
             self._patience.given = time.monotonic()
         flight.data = data

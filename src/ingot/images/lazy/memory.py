@@ -13,7 +13,9 @@ _IDLE_SECONDS = 30.0
 
 class Memory:
     """At most `limit` bytes of chunks by number, fewer where other images need them of what is `shared` with them. Any
-    number of threads may use it."""
+    number of threads may use it.
+
+    `used`: when it was last read; what comes ahead of readers does not count."""
 
     def __init__(self, limit: int = MEMORY, shared: "SharedMemory | None" = None) -> None:
         self.limit = limit
@@ -34,13 +36,19 @@ class Memory:
                 self.used = time.monotonic()
             return data
 
-    def put(self, number: int, data: bytes | memoryview) -> None:
+    def peek(self, number: int) -> bytes | memoryview | None:
+        """As get, for one who does not read."""
+        return self._chunks.get(number)
+
+    def put(self, number: int, data: bytes | memoryview, read: bool) -> None:
+        """`read`: whether a reader waits for it."""
         with self._lock:
             if number in self._chunks:
                 return
             before = self.size
             self._chunks[number] = data
-            self.used = time.monotonic()
+            if read:
+                self.used = time.monotonic()
             self.size += len(data)
             while self.size > self.limit:
                 self._drop()
