@@ -212,6 +212,22 @@ async def test_what_is_left_of_a_moment_is_thrown_away_and_all_is_made_anew(lab:
     assert "error" not in done["status"]
 
 
+async def test_why_an_attempt_was_given_up_is_told_while_it_is_cleared_away(lab: Storage) -> None:
+    for name in ("data", "more"):
+        await lab.claim(name)
+    await lab.create(MACHINES, machine("vm", "Halted", DATA, MORE))
+    snapshot = await taken(lab)
+    first, second = [volume_snapshot(snapshot, volume) for volume in ("data", "more")]
+    await lab.snapshotted(first)
+    await lab.change(SNAPSHOTS, first, {"metadata": {"finalizers": ["example.com/slow"]}})
+    await lab.snapshotted(second, error={"time": WHEN, "message": "disk on fire"})
+    await eventually(lambda: is_given_up(lab))
+    await lab.gone(SNAPSHOTS, second)
+    for _ in range(5):
+        assert await is_given_up(lab)
+    await lab.change(SNAPSHOTS, first, {"metadata": {"finalizers": None}})
+
+
 async def test_a_snapshot_waits_for_another_one(lab: Storage) -> None:
     await lab.claim("data")
     await lab.create(MACHINES, machine("vm", "Halted", DATA))

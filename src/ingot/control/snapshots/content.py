@@ -103,12 +103,13 @@ class SnapshotContents:
         good so far. What is made later than the other parts is not of their moment."""
         found = await self._found(content)
         is_leaving = any(each is not None and is_deleting(each) for each in found.values())
-        fault = content_status.torn(found, copied=bool(saved_volumes(content)), now=self._clock.time())
         known = (content.get("status") or {}).get("error") or {}
+        copied, told = bool(saved_volumes(content)), known.get("message", "")
+        fault = content_status.torn(found, copied=copied, now=self._clock.time(), known=told)
         if is_leaving or fault:
             await self._savers.discard(content)
             await self._remove_snapshots(content)
-            message = fault or known.get("message") or "VolumeSnapshots of an attempt that failed are being deleted"
+            message = fault or told or "VolumeSnapshots of an attempt that failed are being deleted"
             return State({}, fault=message, again=_LEAVING_SECONDS)
         if any(found.values()) or saved_volumes(content) or not known:
             return None

@@ -31,17 +31,20 @@ def was_made(content: Object) -> bool:
     return "creationTime" in (content.get("status") or {})
 
 
-def torn(snapshots: Mapping[str, Object | None], *, copied: bool, now: float) -> str:
+def torn(snapshots: Mapping[str, Object | None], *, copied: bool, now: float, known: str = "") -> str:
     """Why the VolumeSnapshots, which are begun together, cannot come to hold one moment any more: one of them failed,
-    or was not made, when others had their moment, or full copies, which are `copied` with them. "" while they can."""
+    or was not made, when others had their moment, or full copies, which are `copied` with them. "" while they can.
+
+    What is missing after a failure that is `known` was cleared away for that: the failure stays the reason."""
     states = {name: _state(each) for name, each in snapshots.items()}
     if not copied and not any("creationTime" in each for each in states.values()):
         return ""
     for name, state in states.items():
         has_failed = "error" in state and _left(state, now) <= 0
-        fault = f"error: {state['error'].get('message', '')}" if has_failed else ""
-        if "creationTime" not in state and (fault or snapshots[name] is None):
-            what = fault or "is missing"
+        if "creationTime" not in state and (has_failed or snapshots[name] is None):
+            if known and not has_failed:
+                return known
+            what = f"error: {state['error'].get('message', '')}" if has_failed else "is missing"
             return f"VolumeSnapshot {name} {what}; it would be of another moment than the others: all are made anew"
     return ""
 
