@@ -36,6 +36,9 @@ def observe(snapshot: Object, machine: Object, instance: Object | None, parts: I
     told = _indications(instance)
     if any(part.lasting and not part.is_held for part in parts):
         told["PartialSnapshot"] = _PARTIAL
+    # Whoever began before and was broken off may have told it of a guest that has ended since.
+    for field in ("indications", "sourceIndications"):
+        status.pop(field, None)
     if told:
         status["indications"] = list(told)
         status["sourceIndications"] = [{"indication": each, "message": message} for each, message in told.items()]
