@@ -42,6 +42,7 @@ def _pod(volume: Object, **metadata: Any) -> Object:
     own = {"name": f"size-detection-{volume['metadata']['uid']}", "namespace": "ns", "labels": {TRANSFER: "true"}}
     return {
         "metadata": {**own, "ownerReferences": [{**owner, "controller": True}], **metadata},
+        "spec": {},
         "status": {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]},
     }
 
