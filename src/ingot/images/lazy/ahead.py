@@ -49,12 +49,18 @@ class Ahead:
         return self._hydrator is not None and self._hydrator.done.is_set()
 
     def begin(self) -> None:
-        """Goes to work in the background, where that was not done before, nor `stop`."""
+        """Goes to work in the background, where that was not done before, nor `stop`. Where there is no thread for it,
+        nothing is fetched ahead until this is called again."""
         with self._lock:
             if self._closed or self._thread is not None:
                 return
-            self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="ahead", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                log.warning("%s: nothing is fetched ahead: %s", self._disk.image.reference, error)
+                return
+            self._thread = thread
 
     def stop(self) -> None:
         """What is not there yet is left."""
