@@ -180,6 +180,30 @@ def test_an_image_that_does_not_fit_is_hydrated_as_far_as_it_fits(
     opened.close()
 
 
+def test_a_hydration_that_is_closed_complains_of_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("ingot.images.lazy.flights._CLOSE_SECONDS", 0.0)
+    asked, gate = threading.Event(), threading.Event()
+
+    class Hanging(Remote):
+        def fetch(self, wanted: Sequence[Chunk]) -> Iterator[bytes]:
+            asked.set()
+            assert gate.wait(20)
+            yield from super().fetch(wanted)
+
+    cache = Cache(tmp_path)
+    opened = LazyChunks(Hanging(), ChunkTable(chunks(64)), cache)
+    hydrator = Hydrator(opened, cache, Pace())
+    assert asked.wait(20)
+    hydrator.stop()
+    opened.stop()
+    hydrator.join()
+    opened.close()
+    gate.set()
+    assert not caplog.messages
+
+
 def test_a_cache_that_takes_nothing_ends_the_hydration(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Full(Cache):
         def put(self, digest: bytes, data: bytes | memoryview) -> bool:

@@ -311,6 +311,21 @@ def test_those_whose_request_hangs_when_it_is_closed_are_told(monkeypatch: pytes
     assert opened.figures.demanded == WEIGHT
 
 
+def test_a_request_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingot.images.lazy.flights._CLOSE_SECONDS", 0.0)
+    remote = Remote()
+    remote.gate.clear()
+    opened = lazy(remote)
+    opened.follow([0])
+    remote.wait_for([0])
+    opened.stop()
+    monkeypatch.setattr("ingot.images.lazy.flights._CLOSE_SECONDS", 5.0)
+    began = time.monotonic()
+    opened.close()
+    assert time.monotonic() - began < 2.5
+    remote.gate.set()
+
+
 def test_guesses_that_fail_are_forgotten() -> None:
     def fail(wanted: Sequence[Chunk]) -> None:
         if ALL[0] not in wanted:

@@ -99,8 +99,10 @@ class Flights:
             return any(self._queues[other] or self._under_way[other] for other in Lane if other < lane)
 
     def close(self) -> None:
-        """Those who wait get a fault. Requests under way may end by themselves."""
+        """Those who wait get a fault. Requests under way may end by themselves; that is waited for once."""
         with self._lock:
+            if self.closed:
+                return
             self.closed = True
             for queue in self._queues.values():
                 queue.clear()

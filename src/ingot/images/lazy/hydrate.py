@@ -85,6 +85,8 @@ class Hydrator:
             try:
                 moved, kept = self._chunks.hydrate(numbers)
             except ImageFault as fault:
+                if self._closed.is_set():
+                    return False
                 if not fault.retry:
                     return self._without_bad(numbers, fault)
                 if self._closed.wait(pause):
