@@ -19,7 +19,6 @@ _OPEN_SECONDS = 3600.0
 # At the start, what takes longer to open does not keep the others; what fails later is tried again after a pause.
 _START_SECONDS = 3.0
 _PAUSE_SECONDS = 30.0
-
 # What takes a worker no time, over what it was given.
 _TELL_SECONDS = 5.0
 
@@ -39,10 +38,7 @@ class _Known:
 
 @dataclass(slots=True)
 class Standing:
-    """What is told of an export: what it is, # What takes a worker no time, over what it was given.
-    _TELL_SECONDS = 5.0
-
-    PREPARING, READY or FAILED, and what was done for its clients."""
+    """What is told of an export: what it is, PREPARING, READY or FAILED, and what was done for its clients."""
 
     entry: Entry
     size: int | None
