@@ -1,7 +1,6 @@
 """The process that listens: it keeps as many workers as it should, and knows the exports."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,6 +50,7 @@ class Supervisor:
         self._past = Totals()
         self._started = asyncio.Event()
         self._ending = False
+        self._appointing: asyncio.Task[None] | None = None
 
     async def run(self, entries: Sequence[Entry], stop: asyncio.Event, ready: Callable[[], None]) -> None:
         """Serves until `stop`. Raises ImageFault for an entry that cannot be served, WorkerLost when no worker can be
@@ -119,10 +119,20 @@ class Supervisor:
 
     def _appoint(self) -> None:
         """Has the first worker lead, whether it does already or not."""
-        if self._links:
-            # One that is lost is followed by the next.
-            with contextlib.suppress(WorkerLost):
-                self._links[0].lead()
+        if self._appointing is not None:
+            self._appointing.cancel()
+        self._appointing = asyncio.create_task(self._have_lead(self._links[0])) if self._links else None
+
+    async def _have_lead(self, link: Link) -> None:
+        """Tells a worker until it hears; one that has ended is followed by the next."""
+        while not link.ended.is_set():
+            try:
+                link.lead()
+            except WorkerLost as lost:
+                _log.debug("it cannot be told to lead: %s", lost)
+                await asyncio.sleep(_PAUSES[0])
+            else:
+                return
 
     async def _keep(self, link: Link | None) -> None:
         """Has a worker all the time, from this one on."""
@@ -161,7 +171,8 @@ class Supervisor:
         self._ending = True
         self._reception.close()
         await self._register.close()
-        for keeper in keepers:
-            keeper.cancel()
-        await asyncio.gather(*keepers, return_exceptions=True)
+        tasks = [*keepers, *([self._appointing] if self._appointing else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(link.stop(self._terms.grace) for link in self._links))
