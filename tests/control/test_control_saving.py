@@ -30,6 +30,7 @@ from ingot.control.snapshots.content import SnapshotContents
 from ingot.control.snapshots.restore import MachineRestores
 from ingot.control.snapshots.saving import PAUSE_SECONDS
 from ingot.control.snapshots.snapshot import MachineSnapshots
+from ingot.control.snapshots.words import seconds_at
 from ingot.control.volumes.populator import Populators
 from ingot.kube.clock import timestamp
 from ingot.kube.objects import condition, controller_of
@@ -174,7 +175,7 @@ async def test_disks_of_a_running_machine_are_saved_by_its_node_together_with_it
 async def test_a_copy_that_fails_is_thrown_away_and_made_anew(lab: Storage) -> None:
     node = await begun(lab, DATA, REMOTE)
     pod = await node.measured()
-    first = await lab.get(SNAPSHOTS, node.saved("data"))
+    first = await eventually(lambda: lab.get(SNAPSHOTS, node.saved("data")))
     claim = await lab.get(VOLUME_CLAIMS, node.saved("remote"))
     now = timestamp(lab.clock.time())
     await node.say(pod, Saving(Stage.FAILED, "CopyFailed", "the guest has ended; tried again", since=now))
@@ -205,7 +206,15 @@ async def test_a_copy_is_thrown_away_with_a_volume_snapshot_that_failed(lab: Sto
         return await _is_another(lab, claim, node)
 
     await eventually(is_another)
-    await lab.pass_time(1.0)
+    told = await progress(lab, "disk on fire; it would be of another moment")
+    given_up = seconds_at(told["status"]["error"]["time"])
+
+    async def is_tried_again() -> bool:
+        await lab.pass_time(1.0)
+        return not await lab.is_gone(PODS, f"sizer-{uid_of(await node.content())}")
+
+    await eventually(is_tried_again)
+    assert lab.clock.time() >= given_up + PAUSE_SECONDS
 
     again = await node.measured()
     assert uid_of(again) != uid_of(pod)

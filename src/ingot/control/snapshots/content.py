@@ -90,7 +90,10 @@ class SnapshotContents:
         """Take the next step towards the moment that the content is to hold, and say what there is of it."""
         if content_status.was_made(content):
             return State(await self._found(content), gone=await self._savers.finish(content))
-        step = await self._savers.step(content) if saved_volumes(content) else None
+        copied = bool(saved_volumes(content))
+        if copied and _snapshot_names(content) and self._savers.is_idle(content) and (pause := self._pause(content)):
+            return pause
+        step = await self._savers.step(content) if copied else None
         if (step is None or step.is_held) and (given_up := await self._given_up(content)):
             return given_up
         if step is None:
@@ -103,18 +106,21 @@ class SnapshotContents:
         good so far. What is made later than the other parts is not of their moment."""
         found = await self._found(content)
         is_leaving = any(each is not None and is_deleting(each) for each in found.values())
-        known = (content.get("status") or {}).get("error") or {}
-        copied, told = bool(saved_volumes(content)), known.get("message", "")
+        told = ((content.get("status") or {}).get("error") or {}).get("message", "")
+        copied = bool(saved_volumes(content))
         fault = content_status.torn(found, copied=copied, now=self._clock.time(), known=told)
         if is_leaving or fault:
             await self._savers.discard(content)
             await self._remove_snapshots(content)
             message = fault or told or "VolumeSnapshots of an attempt that failed are being deleted"
             return State({}, fault=message, again=_LEAVING_SECONDS)
-        if any(found.values()) or saved_volumes(content) or not known:
-            return None
-        left = seconds_at(known["time"]) + PAUSE_SECONDS - self._clock.time()
-        return State({}, fault=known["message"], again=left) if left > 0 else None
+        return None if copied or any(found.values()) else self._pause(content)
+
+    def _pause(self, content: Object) -> State | None:
+        """What failed stays to be seen before it is tried again; None once it has, or where nothing failed."""
+        known = (content.get("status") or {}).get("error")
+        left = seconds_at(known["time"]) + PAUSE_SECONDS - self._clock.time() if known else 0.0
+        return State({}, fault=known["message"], again=left) if known and left > 0 else None
 
     async def _together(self, content: Object, step: Step) -> Step:
         """The step, after which VolumeSnapshots and full copies are begun together if the latter can be.

@@ -102,6 +102,13 @@ class Savers:
         except Hindered as hindered:
             return Step(Stage.WAITING, hindered.message, again=hindered.again)
 
+    def is_idle(self, content: Object) -> bool:
+        """Whether nothing is there for copies but what is being deleted."""
+        names = [Key(namespace_of(content), saver_name(content, role)) for role in (MEASURE, COPY)]
+        claims = [Key(namespace_of(content), name) for name in saved_volumes(content).values()]
+        made = [*map(self.pods.cache.get, names), *map(self.claims.cache.get, claims)]
+        return not any(each is not None and is_owned(each, content) and not is_deleting(each) for each in made)
+
     async def begin(self, step: Step) -> Step:
         """The moment has come."""
         assert step.pod is not None
