@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from ingot.api.kubevirt import phase
-from ingot.api.object import Object, namespace_of
+from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import INSTANCES, MACHINE_SNAPSHOT_CONTENTS, MACHINE_SNAPSHOTS, SNAPSHOTS
 from ingot.api.snapshot.saving import Stage, saved_volumes
 from ingot.api.status import ApiError
@@ -91,7 +91,8 @@ class SnapshotContents:
         if content_status.was_made(content):
             return State(await self._found(content), gone=await self._savers.finish(content))
         copied = bool(saved_volumes(content))
-        if copied and _snapshot_names(content) and self._savers.is_idle(content) and (pause := self._pause(content)):
+        begins = copied and bool(_snapshot_names(content)) and self._savers.is_idle(content)
+        if begins and (pause := await self._pause(content)):
             return pause
         step = await self._savers.step(content) if copied else None
         if (step is None or step.is_held) and (given_up := await self._given_up(content)):
@@ -114,11 +115,13 @@ class SnapshotContents:
             await self._remove_snapshots(content)
             message = fault or told or "VolumeSnapshots of an attempt that failed are being deleted"
             return State({}, fault=message, again=_LEAVING_SECONDS)
-        return None if copied or any(found.values()) else self._pause(content)
+        return None if copied or any(found.values()) else await self._pause(content)
 
-    def _pause(self, content: Object) -> State | None:
+    async def _pause(self, content: Object) -> State | None:
         """What failed stays to be seen before it is tried again; None once it has, or where nothing failed."""
-        known = (content.get("status") or {}).get("error")
+        # The server is asked, for a cache may not know yet what was written a moment ago.
+        told = await live(self._client, MACHINE_SNAPSHOT_CONTENTS, name_of(content), namespace_of(content))
+        known = ((told or {}).get("status") or {}).get("error")
         left = seconds_at(known["time"]) + PAUSE_SECONDS - self._clock.time() if known else 0.0
         return State({}, fault=known["message"], again=left) if known and left > 0 else None
 
