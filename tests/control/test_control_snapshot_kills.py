@@ -126,12 +126,11 @@ async def test_an_attempt_that_is_given_up_and_broken_off(storage: Storage, writ
         await eventually(play)
         await storage.change(MACHINES, "vm", {"spec": {"runStrategy": "Always"}})
         await eventually(lambda: storage.get(INSTANCES, "vm"))
+        await storage.until(MACHINES, "vm", lambda each: "snapshotInProgress" not in each["status"])
 
     await broken_off(storage, writes, finish)
     listed = (await storage.client.list(SNAPSHOTS, storage.namespace))["items"]
     assert not spoiled & {uid_of(each) for each in listed}
-    free = await storage.get(MACHINES, "vm")
-    assert "snapshotInProgress" not in free["status"]
 
 
 @pytest.mark.parametrize("writes", range(12))
