@@ -141,6 +141,19 @@ async def test_the_schedule_is_followed_without_anybody_asking(crons: CronWorld)
     )
 
 
+async def test_a_clock_that_is_put_forward_leaves_no_look_out(crons: CronWorld) -> None:
+    """As after a machine slept: its timers have waited for less than the clock says."""
+    world = crons.world
+    await crons.cron()
+    await crons.release("1")
+    before = (await world.get(DATA_IMPORT_CRONS, "fedora"))["metadata"]["annotations"][names.LAST_CRON_TIME]
+    world.clock.put_forward(2 * 86400)
+    await world.pass_time(600)
+    await world.until(
+        DATA_IMPORT_CRONS, "fedora", lambda each: each["metadata"]["annotations"][names.LAST_CRON_TIME] != before
+    )
+
+
 async def test_a_registry_that_is_down_for_a_day_is_asked_now_and_then_and_the_old_version_serves(
     crons: CronWorld, docker_registry: DockerRegistry
 ) -> None:
@@ -188,6 +201,8 @@ async def test_of_two_crons_for_one_datasource_the_older_has_it(crons: CronWorld
     assert (await crons.reason("UpToDate", "b-second"))["status"] == "True"
     taken = await world.get(DATA_VOLUMES, crons.name_of(digest))
     assert taken["metadata"]["labels"][names.IMPORT_CRON] == "b-second"
+    claim = await world.get(VOLUME_CLAIMS, crons.name_of(digest))
+    assert claim["metadata"]["labels"][names.IMPORT_CRON] == "b-second"
     link = await crons.serves(digest)
     assert link["metadata"]["labels"][names.IMPORT_CRON] == "b-second"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from control.cron_world import CLAIM, CronWorld
-from ingot.api.cdi.names import IMPORT_CRON
+from ingot.api.cdi.names import IMPORT_CRON, POD_PHASE, UPLOAD_TARGET
 from ingot.api.object import Object
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
@@ -44,6 +44,18 @@ async def test_a_link_to_a_claim(crons: CronWorld) -> None:
     await world.client.delete(DATA_VOLUMES, "disk", world.namespace)
     await tells(crons, "newest", "NotFound")
     await world.end_claims()
+
+
+async def test_a_link_to_a_claim_that_is_still_to_take_its_upload(crons: CronWorld) -> None:
+    """Such a claim is bound before it has a byte."""
+    world = crons.world
+    metadata = {"name": "sent", "annotations": {UPLOAD_TARGET: ""}}
+    await world.create(VOLUME_CLAIMS, {"metadata": metadata, "spec": CLAIM})
+    await world.bind("sent")
+    await link(crons, "newest", pvc="sent")
+    await tells(crons, "newest", "Pending")
+    await world.change(VOLUME_CLAIMS, "sent", {"metadata": {"annotations": {POD_PHASE: "Succeeded"}}})
+    await tells(crons, "newest", "Ready")
 
 
 async def test_what_is_said_of_an_image_is_said_of_its_link_too(crons: CronWorld) -> None:

@@ -57,14 +57,19 @@ class ManualClock:
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._now = start
+        self._ahead = 0.0
         self._order = itertools.count()
         self._timers: list[tuple[float, int, _ManualTimer]] = []
 
     def time(self) -> float:
-        return self._now
+        return self._now + self._ahead
 
     def monotonic(self) -> float:
         return self._now
+
+    def put_forward(self, seconds: float) -> None:
+        """What people set their watches by is later by `seconds`; no timer has waited for that."""
+        self._ahead += seconds
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Timer:
         timer = _ManualTimer(callback)

@@ -98,6 +98,14 @@ class Transfer(Shape, kw_only=True):
     seconds_left: Annotated[Opt[int], Field("How long it will take at that speed.", minimum=0)] = UNSET
 
 
+class CloneOrigin(Shape, kw_only=True):
+    """A claim or a snapshot of another namespace."""
+
+    kind: Annotated[Literal["PersistentVolumeClaim", "VolumeSnapshot"], Field("What it is.")]
+    namespace: Annotated[str, Field("Where it is.")]
+    name: Annotated[str, Field("Its name.")]
+
+
 class DataVolumeStatus(Shape):
     """How far the volume has come."""
 
@@ -107,6 +115,10 @@ class DataVolumeStatus(Shape):
     claim_name: Annotated[Opt[str], Field("The PersistentVolumeClaim that holds the content.")] = UNSET
     conditions: Opt[Conditions] = UNSET
     transfer: Annotated[Opt[Transfer], Field("The work that is under way, in bytes; absent when none is.")] = UNSET
+    origin: Annotated[
+        Opt[CloneOrigin],
+        Field("What a DataSource of another namespace stood for when its clone was begun, which is what is cloned."),
+    ] = UNSET
 
 
 _REASON = '.status.conditions[?(@.type=="Running")].message'

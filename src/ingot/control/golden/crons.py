@@ -19,7 +19,7 @@ from ingot.control.golden.reading import read_cron
 from ingot.control.golden.rivals import Rivals
 from ingot.control.golden.standing import Seen
 from ingot.control.golden.wanted import Wanted, import_name, short, wanted_of
-from ingot.control.owning import REFUSED_SECONDS
+from ingot.control.owning import REFUSED_SECONDS, is_owned
 from ingot.control.storage import is_leaving
 from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
@@ -145,6 +145,10 @@ class Crons:
             return f"{what} has the name that is needed, and is not of that version: delete it"
         labels = making.labels_of(cron)
         await change(self._client, resource, found, lambda each: _label(each, labels))
+        # The DataVolume may go before its claim, which is all that is left of the import then.
+        claim = await live(self._client, VOLUME_CLAIMS, name_of(found), namespace_of(found))
+        if claim is not None and is_owned(claim, found):
+            await change(self._client, VOLUME_CLAIMS, claim, lambda each: _label(each, labels))
         return ""
 
     async def _tell(self, cron: Object, seen: Seen) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ingot.api.cdi import names
+from ingot.api.cdi.filling import is_being_filled
 from ingot.api.object import Object, namespace_of
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, VOLUME_CLAIMS
 from ingot.control.golden.making import handed_on
@@ -132,8 +133,9 @@ class DataSources:
             return _Found(reached, f'DataVolume "{key}" is in phase {reached}: it can be cloned once it has succeeded')
         if annotation(claim, names.FAILURE):
             return _Found("Failed", f'PersistentVolumeClaim "{key}" could not be filled: see its events')
-        if not is_bound(claim):
-            reached = phase_of(claim) or "Pending"
+        if not is_bound(claim) or is_being_filled(claim):
+            # One that takes its upload itself is bound before it has any.
+            reached = (not is_bound(claim) and phase_of(claim)) or "Pending"
             return _Found(reached, f'PersistentVolumeClaim "{key}" is not filled yet: it can be cloned once it is')
         return _ready(claim, volume)
 

@@ -38,6 +38,9 @@ _ECHO_SECONDS, _SOON_SECONDS = 10.0, 0.1
 # How many of a namespace are asked at once. Who waits for that looks again by itself too, should the next have gone.
 _OF_ONE_NAMESPACE, _TURN_SECONDS = ASKED_AT_ONCE // 4, 30.0
 _LONGEST_WHY = 500
+# How often it is looked whether its time has come all the same: a machine that slept, or whose clock is put forward,
+# has waited for less than it thinks.
+_CLOCK_SECONDS = 600.0
 
 
 class Polls:
@@ -77,7 +80,7 @@ class Polls:
         if due is None:
             return None
         if due > now:
-            return Result(due - now)
+            return Result(min(due - now, _CLOCK_SECONDS))
         if not self._turns.begin(key):
             return Result(_TURN_SECONDS)
         try:

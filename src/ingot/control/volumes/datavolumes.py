@@ -89,6 +89,7 @@ class DataVolumes:
             await self._maker.detection.clear(volume)
             return None
         try:
+            volume = await self._maker.noted(volume)
             seen = await self._look(volume)
         except VolumeFault as fault:
             seen = Seen(fault=fault)

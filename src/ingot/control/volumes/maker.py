@@ -5,20 +5,23 @@ import asyncio
 from ingot.api.cdi import names, size
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resource import Resource
-from ingot.api.resources import DATA_SOURCES, SNAPSHOTS, STORAGE_CLASSES, VOLUME_CLAIMS
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import REFUSED_SECONDS
 from ingot.control.volumes import adoption, claim, source
 from ingot.control.volumes.detection import Detection
 from ingot.control.volumes.fault import VolumeFault
-from ingot.control.volumes.marks import annotation, is_bound
+from ingot.control.volumes.marks import annotation, is_bound, phase_of
 from ingot.control.volumes.source import Operation
+from ingot.control.volumes.status import SUCCEEDED
 from ingot.control.writing import change, delete, live
 from ingot.images.blocks import whole_blocks
 from ingot.kube.cache import OWNER, Key, key_of
+from ingot.kube.change import patch_status
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.manager import Manager
+from ingot.kube.objects import copy_of
 
 # How often a snapshot that is not there, or not ready, is looked for: a cluster need not have the kind at all.
 _SNAPSHOT_SECONDS = 5.0
@@ -34,6 +37,28 @@ class Maker:
         self._claims = manager.informer(VOLUME_CLAIMS)
         self._data_sources = manager.informer(DATA_SOURCES)
         self._classes = manager.informer(STORAGE_CLASSES)
+
+    async def noted(self, volume: Object) -> Object:
+        """The DataVolume, whose status has what its DataSource stands for where that is in another namespace.
+
+        It is noted before anything is made, and is another origin's only while nothing is: a clone that was begun is
+        finished, wherever the DataSource has moved since.
+        """
+        if "sourceRef" not in volume["spec"] or phase_of(volume) == SUCCEEDED:
+            return volume
+        wanted = source.elsewhere_of(volume, self._data_sources.cache)
+        before = (volume.get("status") or {}).get("origin")
+        if before == wanted or (before and await self._is_begun(volume)):
+            return volume
+        told = copy_of(volume)
+        told["status"] = {key: value for key, value in (told.get("status") or {}).items() if key != "origin"}
+        if wanted:
+            told["status"]["origin"] = wanted
+        return await patch_status(self._client, DATA_VOLUMES, volume, told)
+
+    async def _is_begun(self, volume: Object) -> bool:
+        name = source.reference_to(volume, Operation.CLONE)["name"]
+        return await live(self._client, source.resource_of(Operation.CLONE), name, namespace_of(volume)) is not None
 
     async def made(self, volume: Object) -> Object:
         """The claim, made now together with what fills it; one that is there after all is returned as it is."""

@@ -9,7 +9,6 @@ from ingot.api.resource import Resource
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.control.owning import is_owned
 from ingot.control.volumes import source as data_volume_source
-from ingot.control.volumes.fault import VolumeFault
 from ingot.control.volumes.filler import Failed
 from ingot.control.volumes.marks import annotation, phase_of
 from ingot.control.volumes.status import FAILED, SUCCEEDED
@@ -47,15 +46,14 @@ class Origins:
 
     Whether the person may do that was asked when the DataVolume was made, and for one filling of one claim. So an
     annotation that leads to another namespace counts on the VolumeCloneSource that is made for a DataVolume, while that
-    names this very origin and has not ended, and for the DataVolume's own claim. What a DataSource stood for before its
-    cron moved it is as good: a clone that was begun is finished.
+    names this very origin and has not ended, and for the DataVolume's own claim. What a DataSource stood for when the
+    clone was begun, as the DataVolume's status notes, is as good: it is finished wherever that has moved since.
     """
 
     def __init__(self, manager: Manager) -> None:
         self._client = manager.client
         self.volumes = manager.informer(DATA_VOLUMES)
         self.data_sources = manager.informer(DATA_SOURCES)
-        self._claims = manager.informer(VOLUME_CLAIMS)
 
     async def is_allowed(self, source: Object, target: Object) -> bool:
         """Whether the target may become what the source says."""
@@ -65,7 +63,9 @@ class Origins:
         volume = await self._volume(key_of(target))
         if volume is None or not _is_made_for(volume, source, target):
             return False
-        return self._origin(volume) == (kind_of(source), key) or self._was(volume, kind_of(source), key)
+        origin = {"kind": kind_of(source).kind, "namespace": key.namespace, "name": key.name}
+        noted = (volume.get("status") or {}).get("origin")
+        return origin in (noted, data_volume_source.elsewhere_of(volume, self.data_sources.cache))
 
     async def _volume(self, key: Key) -> Object | None:
         return self.volumes.cache.get(key) or await live(self._client, DATA_VOLUMES, *reversed(key))
@@ -81,21 +81,6 @@ class Origins:
             return None
         return Failed("CloneSourceTooLarge", f"{why}. Make the {'DataVolume' if volume else 'claim'} anew, final")
 
-    def _origin(self, volume: Object) -> tuple[Resource, Key] | None:
-        """The kind and key of what a DataVolume clones; None where it does not, or nobody can tell."""
-        try:
-            return data_volume_source.origin_of(data_volume_source.resolve(volume, self.data_sources.cache) or {})
-        except VolumeFault:
-            return None
-
-    def _was(self, volume: Object, kind: Resource, key: Key) -> bool:
-        """Whether it is another version of the golden image that a DataVolume names, which was moved since it began."""
-        claim = self._claims.cache.get(key) if kind == VOLUME_CLAIMS else None
-        cron = _cron_of(claim) if claim else ""
-        named = data_volume_source.links(volume, self.data_sources.cache)
-        found = [self.data_sources.cache.get(each) for each in named if each.namespace == key.namespace]
-        return bool(cron) and any(link is not None and _cron_of(link) == cron for link in found)
-
     def refusal(self, source: Object) -> str:
         """What is said of one that is not allowed."""
         return (
@@ -103,11 +88,6 @@ class Origins:
             f'"{key_of_origin(source).namespace}", from which only a DataVolume may clone that names the same source, '
             "once, into its own claim: make one, or clone within the namespace; tried again"
         )
-
-
-def _cron_of(obj: Object) -> str:
-    """The cron that made a claim, or moves a DataSource."""
-    return str((obj["metadata"].get("labels") or {}).get(names.IMPORT_CRON, ""))
 
 
 def _is_of_volume(target: Object) -> bool:

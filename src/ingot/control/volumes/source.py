@@ -118,6 +118,18 @@ def origin_of(source: Object) -> tuple[Resource, Key] | None:
     return None
 
 
+def elsewhere_of(volume: Object, data_sources: Cache) -> Object | None:
+    """What is cloned out of another namespace, as `status.origin` has it; None where nothing is, or nobody can tell."""
+    try:
+        origin = origin_of(resolve(volume, data_sources) or {})
+    except VolumeFault:
+        return None
+    if origin is None or origin[1].namespace == namespace_of(volume):
+        return None
+    kind, key = origin
+    return {"kind": kind.kind, "namespace": key.namespace, "name": key.name}
+
+
 def is_elsewhere(volume: Object, data_sources: Cache) -> bool:
     """Whether the content comes out of another namespace, or may: where a DataSource leads nowhere, nobody knows."""
     try:
