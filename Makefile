@@ -5,6 +5,9 @@ TESTS_READY := .venv/.tests-ready
 KUBE_READY := .venv/.kube-ready
 BENCH_READY := .venv/.bench-ready
 
+# Where it is set, each process of the tests would compile all of its modules, and the tests', for itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup lint test demo bench fuzz image ingot-image kube test-kube lock
 
 help: ## show this list

@@ -1,27 +1,32 @@
-"""Images as users build them: buildah with a Dockerfile, and storage of its own."""
+"""Images as users build them: buildah or podman with a Dockerfile, and storage of its own."""
 
 from __future__ import annotations
 
 import secrets
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from ingot.images.reference import Reference
 
 
 class Builder:
-    """Builds below `directory`, and pushes without TLS."""
+    """Builds below `directory` with `tool`, and pushes without TLS."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, tool: str = "buildah") -> None:
         self.directory = directory
         directory.mkdir(exist_ok=True)
-        storage = ["--root", directory / "root", "--runroot", directory / "run", "--storage-driver", "vfs"]
-        self._command = ["buildah", *map(str, storage)]
+        # podman takes no path of more than 50 letters there. It goes with this object.
+        self._state = tempfile.TemporaryDirectory(prefix="ingot-")
+        storage = ["--root", directory / "root", "--runroot", self._state.name, "--storage-driver", "vfs"]
+        # Of machines without systemd; buildah asks nobody for it.
+        cgroups = ["--cgroup-manager", "cgroupfs"] if tool == "podman" else []
+        self._command = [tool, *map(str, storage), *cgroups]
 
     @staticmethod
-    def why_not() -> str:
-        return "" if shutil.which("buildah") else "no buildah: apt-get install buildah"
+    def why_not(tool: str = "buildah") -> str:
+        return "" if shutil.which(tool) else f"no {tool}: apt-get install {tool}"
 
     def context(self, name: str, dockerfile: str, files: dict[str, Path | bytes]) -> Path:
         """A directory to build from."""
@@ -40,7 +45,7 @@ class Builder:
         context = self.context(tag.replace("/", "-"), dockerfile, files)
         # Times of their own make layers that buildah has never pushed: else it would take those of another form.
         unique = ["--no-cache", "--timestamp", str(secrets.randbelow(1 << 31))]
-        self._run("bud", "-q", "--layers", *unique, "--isolation", "chroot", *options, "-t", tag, str(context))
+        self._run("build", "-q", "--layers", *unique, "--isolation", "chroot", *options, "-t", tag, str(context))
         shutil.rmtree(context)
 
     def push(self, tag: str, reference: Reference, *options: str) -> None:

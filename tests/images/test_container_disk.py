@@ -12,12 +12,17 @@ import pytest
 from images.builder import Builder
 from ingot.images.container_disk import ContainerDisk, open_container_disk
 from ingot.images.content import read
+from ingot.images.digest import Digest
 from ingot.images.disk import open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import OCI_INDEX, OCI_MANIFEST, Descriptor, Index, Manifest, encode
+from ingot.images.registry.platform import own_platform, parse_platform
 
 GZIP = ("--format", "docker")
+# What BuildKit attaches to each image that it builds.
+STATEMENT = "application/vnd.in-toto+json"
 CHUNKED = ("--compression-format", "zstd:chunked")
 FORMS = {
     "docker, gzip": GZIP,
@@ -76,6 +81,44 @@ def test_the_two_lines_of_the_seed(
     if disk.pieces is not None:
         assert disk.name == "disk"
         assert read(open_disk(disk.content()), 1 << 20, 9) == b"\x5a" * 9
+
+
+def test_podman_builds_and_pushes_it(
+    registry: Registry, repository: Callable[[], Reference], qcow2: Path, tmp_path: Path
+) -> None:
+    if lacking := Builder.why_not("podman"):
+        pytest.skip(lacking)
+    podman, reference = Builder(tmp_path / "podman", "podman"), repository()
+    podman.build("two-lines", "FROM scratch\nADD fedora25.qcow2 /disk\n", {"fedora25.qcow2": qcow2})
+    podman.push("two-lines", reference)
+    assert file_of(open_container_disk(registry, registry.resolve(reference))) == qcow2.read_bytes()
+
+
+def test_an_index_with_an_attestation_as_docker_build_makes_it(
+    registry: Registry, repository: Callable[[], Reference], builder: Builder, qcow2: Path
+) -> None:
+    """BuildKit attaches to each image what it knows of how that was made, for the platform `unknown/unknown`."""
+    reference = repository()
+    builder.build("attested", "FROM scratch\nADD fedora25.qcow2 /disk/\n", {"fedora25.qcow2": qcow2})
+    builder.push("attested", reference, "--format", "oci")
+    image = registry.resolve(reference)
+    statement = registry.push_blob(reference, [b"{}"], media_type="application/vnd.in-toto+json")
+    said = encode(Manifest(config=statement, layers=[statement]))
+    entries = [
+        Descriptor(media_type=OCI_MANIFEST, digest=image.digest, size=len(image.raw), platform=own_platform()),
+        Descriptor(
+            media_type=OCI_MANIFEST,
+            digest=registry.push_manifest(reference.at(Digest.of(said)), said, OCI_MANIFEST),
+            size=len(said),
+            platform=parse_platform("unknown/unknown"),
+            annotations={
+                "vnd.docker.reference.type": "attestation-manifest",
+                "vnd.docker.reference.digest": str(image.digest),
+            },
+        ),
+    ]
+    registry.push_manifest(reference, encode(Index(manifests=entries)), OCI_INDEX)
+    assert file_of(open_container_disk(registry, registry.resolve(reference))) == qcow2.read_bytes()
 
 
 @pytest.mark.parametrize("form", [GZIP, CHUNKED], ids=["gzip", "chunked"])
