@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingot.host.files import private_directory
+from ingot.images.cache_limit import LIMIT, note_limit, noted_limit
 from ingot.images.fault import ImageFault
 from ingot.images.index_store import IndexStore
 
 log = logging.getLogger(__name__)
 
-LIMIT = 10 << 30
 # Chunks are in so many directories, by the first byte of their digests, whatever the limit of who put them there.
 SHARDS = 256
 # A smaller cache has fewer shards, each in several directories: one must have room for some chunks.
@@ -71,13 +71,15 @@ class Cache:
     recently. A disk that takes no more only means that less is cached.
     """
 
-    def __init__(self, directory: Path, limit: int = LIMIT) -> None:
-        """Raises ImageFault when the directory cannot be made."""
+    def __init__(self, directory: Path, limit: int | None = None) -> None:
+        """Without a `limit` the one that was given for this directory last holds, and LIMIT where none was. Raises
+        ImageFault when the directory cannot be made."""
         self.directory = directory
-        self.limit = limit
-        self.indexes = IndexStore(directory / "indexes", limit // _INDEXES)
+        self._told = noted_limit(directory) if limit is None else limit
+        self.limit = LIMIT if self._told is None else self._told
+        self.indexes = IndexStore(directory / "indexes", self.limit // _INDEXES)
         self.counters = CacheCounters()
-        self.shards = _shards(limit)
+        self.shards = _shards(self.limit)
         self._counts = [_Shard() for _ in range(self.shards)]
         self._lock = threading.Lock()
         self._complained = self._found_damaged = False
@@ -86,6 +88,8 @@ class Cache:
         except OSError as error:
             message = f"the chunk cache cannot be made: {error.strerror}; name another directory with --cache"
             raise ImageFault(str(directory), "NoCache", message) from error
+        if limit is not None:
+            note_limit(directory, limit)
         self._most = self._room()
 
     def has(self, digest: bytes) -> bool:
@@ -170,6 +174,9 @@ class Cache:
             descriptor = os.open(scratch, flags, 0o600)
         except FileNotFoundError:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._told is not None and noted_limit(self.directory) is None:
+                # With the rest of the cache the note was deleted.
+                note_limit(self.directory, self._told)
             descriptor = os.open(scratch, flags, 0o600)
         try:
             try:

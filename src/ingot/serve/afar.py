@@ -27,12 +27,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AfarOptions:
-    """`cache`: where what was fetched is kept, `limit` bytes of registries and as many of URLs at most. `auth_file`,
-    `ca` and `insecure` are said over what the files of registries say. `hydrate`: whether images are fetched whole in
-    the background, at `rate` bytes a second for all of them together, 0 for as fast as it goes."""
+    """`cache`: where what was fetched is kept, `limit` bytes of registries and as many of URLs at most; None for as
+    many as Cache has without being told. `auth_file`, `ca` and `insecure` are said over what the files of registries
+    say. `hydrate`: whether images are fetched whole in the background, at `rate` bytes a second for all of them
+    together, 0 for as fast as it goes."""
 
     cache: str
-    limit: int
+    limit: int | None
     auth_file: str = ""
     ca: str = ""
     insecure: tuple[str, ...] = ()
@@ -57,10 +58,10 @@ class Afar:
     def __init__(self, options: AfarOptions, processes: int = 1) -> None:
         """`processes`: with how many the limit is shared where each keeps its own."""
         self._options = options
-        self._allowance = Allowance(options.limit // processes)
+        self._processes = processes
         self._pace = Pace(options.rate)
         self._lock = threading.Lock()
-        self._made: tuple[Registry, Cache] | None = None
+        self._made: tuple[Registry, Cache, Allowance] | None = None
         self._disks: LocalDisks | None = None
         self._memory = SharedMemory()
         self._leads = False
@@ -80,7 +81,7 @@ class Afar:
         from ingot.images.reference import Reference
         from ingot.images.registry.platform import parse_platform
 
-        registry, cache = self._client()
+        registry, cache, _ = self._client()
         options = LazyOptions(
             begin=False,
             hydrate=self._options.hydrate,
@@ -107,8 +108,8 @@ class Afar:
 
         if urlsplit(url).username is not None:
             raise ImageFault(url.partition("//")[0], "Credentials", "no credentials may be in a URL that is served")
-        registry, cache = self._client()
-        kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, self._allowance)
+        registry, cache, allowance = self._client()
+        kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, allowance)
         content = open_disk(kept, "raw" if plain else None, subject=public(url))
         return ContentExport(content, slow=True, fetched=lambda: kept.fetched)
 
@@ -121,13 +122,14 @@ class Afar:
         self._disks.renew()
         return self._disks
 
-    def _client(self) -> "tuple[Registry, Cache]":
+    def _client(self) -> "tuple[Registry, Cache, Allowance]":
         from ingot.images.cache import Cache
         from ingot.images.registry.client import Registry
 
         with self._lock:
             if self._made is None:
-                self._made = Registry(self._settings()), Cache(Path(self._options.cache), self._options.limit)
+                cache = Cache(Path(self._options.cache), self._options.limit)
+                self._made = Registry(self._settings()), cache, Allowance(cache.limit // self._processes)
             return self._made
 
     def _settings(self) -> "Settings":

@@ -213,11 +213,70 @@ def test_a_full_disk_means_uncached_and_is_said_once(tmp_path: Path, caplog: pyt
     assert cache.put(digest(data(2)), data(2))
 
 
-def test_a_full_disk_is_said_once_by_an_import(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    class Remote:
-        def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
-            places[0][:] = data(chunks[0].start)
+class Remote:
+    def fill(self, chunks: Sequence[Chunk], places: Sequence[memoryview]) -> None:
+        places[0][:] = data(chunks[0].start)
 
+
+def test_an_import_evicts_nothing_that_a_larger_cache_has_room_for(tmp_path: Path) -> None:
+    number = next(number for number in range(4000) if digest(data(number))[0] == 0)
+    Cache(tmp_path, 100 << 30)
+    (tmp_path / "chunks" / "00").mkdir(parents=True)
+    for other in range(300):
+        name = tmp_path / "chunks" / "00" / f"00{other:062x}"
+        name.touch()
+        os.truncate(name, 1 << 20)
+    KeptTables(Remote(), tmp_path).fill([Chunk(digest(data(number)), SIZE, number, 0)], [memoryview(bytearray(SIZE))])
+    assert len(list((tmp_path / "chunks" / "00").iterdir())) == 301
+
+
+def test_who_is_given_no_size_keeps_to_the_one_that_was_given_last(tmp_path: Path) -> None:
+    assert Cache(tmp_path).limit == 10 << 30
+    Cache(tmp_path, 100 << 30)
+    assert Cache(tmp_path).limit == 100 << 30
+    Cache(tmp_path, 1 << 30)
+    assert Cache(tmp_path).limit == 1 << 30
+    assert Cache(tmp_path).indexes.limit == 1 << 29
+
+
+def test_what_comes_into_a_deleted_cache_brings_its_size_along(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", 100 << 30)
+    told_nothing = Cache(tmp_path / "cache")
+    for each in (cache, told_nothing):
+        shutil.rmtree(cache.directory)
+        fill(each, range(1))
+        assert Cache(tmp_path / "cache").limit == 100 << 30
+
+
+def test_the_default_is_not_noted(tmp_path: Path) -> None:
+    fill(Cache(tmp_path / "cache"), range(1))
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["chunks"]
+
+
+@pytest.mark.parametrize("harm", [b"", b"10Gi", b"-1", b"9" * 5000])
+def test_a_damaged_note_of_its_size_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: bytes) -> None:
+    Cache(tmp_path, 100 << 30)
+    (tmp_path / "limit").write_bytes(harm)
+    assert Cache(tmp_path).limit == 10 << 30
+    assert [record.message for record in caplog.records] == [
+        f"chunk cache: {tmp_path / 'limit'} has no size in it, and without one it is 10 GiB: give it anew with "
+        "--cache-size"
+    ]
+    Cache(tmp_path, 100 << 30)
+    assert Cache(tmp_path).limit == 100 << 30
+
+
+def test_a_full_disk_that_takes_no_note_of_its_size_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with full_disk(1):
+        cache = Cache(tmp_path, 100 << 30)
+    assert cache.limit == 100 << 30
+    assert [record.message.partition(" (")[0] for record in caplog.records] == [
+        f"chunk cache: {tmp_path} takes no note of its size"
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_once_by_an_import(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept = KeptTables(Remote(), tmp_path)
     with full_disk(SIZE // 2), caplog.at_level(logging.WARNING):
         for number in (1, 2):

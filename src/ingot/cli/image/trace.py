@@ -34,7 +34,12 @@ _LEAST_CHUNKS = 64
     metavar="DIR",
     help="Where fetched chunks are kept; without it, $INGOT_CACHE or ~/.cache/ingot.",
 )
-@click.option("--cache-size", type=Size(), default="10Gi", show_default=True, help="How many of their bytes at most.")
+@click.option(
+    "--cache-size",
+    type=Size(),
+    metavar="SIZE",
+    help="How many of their bytes at most; without it, as many as DIR was given last, 10Gi at first.",
+)
 @platform_option
 @registry_options
 @output_option("text", "json")
@@ -46,7 +51,7 @@ def trace(
     memory: int,
     only_show: bool,
     cache: Path | None,
-    cache_size: int,
+    cache_size: int | None,
     platform: "Platform | None",
     access: Access,
     output: str,

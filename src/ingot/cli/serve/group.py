@@ -57,7 +57,10 @@ _OPTIONS = [
         help="Where fetched bytes are kept; without it, $INGOT_CACHE or ~/.cache/ingot.",
     ),
     click.option(
-        "--cache-size", type=Size(), default="10Gi", show_default=True, help="How many, of registries and of URLs each."
+        "--cache-size",
+        type=Size(),
+        metavar="SIZE",
+        help="How many, of registries and of URLs each; without it, as many as DIR was given last, 10Gi at first.",
     ),
     click.option("--hydrate", is_flag=True, help="Fetch images from registries whole, in the background."),
     click.option("--rate", type=Size(), default=0, metavar="SIZE", help="Bytes a second for --hydrate at most."),
@@ -106,7 +109,7 @@ def run(
     metrics: tuple[str, int] | None,
     control: Path | None,
     cache: Path | None,
-    cache_size: int,
+    cache_size: int | None,
     hydrate: bool,
     rate: int,
     grace: float,
