@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from guest.servers.certificates import Certificates
 from images.servers.serving import Serving
+from ingot.cli.main import cli
 from ingot.images.content import read
 from ingot.images.fault import ImageFault
 from ingot.images.nbd.address import Address, Tls
@@ -53,6 +55,37 @@ def test_ours_reads_with_a_certificate(serving: Serving, place: Path) -> None:
     with serving.content("disk") as content:
         assert read(content, 0, _SIZE) == (place / "disk").read_bytes()
         assert [extent.data for extent in content.extents(0, _SIZE)] == [True]
+
+
+def _pull(serving: Serving, *words: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["image", "pull", serving.uri("disk"), *map(str, words)])
+
+
+def test_pull_reads_with_a_certificate(serving: Serving, place: Path, tmp_path: Path) -> None:
+    client = place / "client"
+    trusting = (tmp_path / "out", "--ca", client / "ca-cert.pem")
+    assert _pull(serving, *trusting).exit_code == 1
+    own = ("--certificate", client / "client-cert.pem", "--key", client / "client-key.pem")
+    pulled = _pull(serving, *trusting, *own)
+    assert pulled.exit_code == 0, pulled.output
+    assert (tmp_path / "out").read_bytes() == (place / "disk").read_bytes()
+
+
+def test_pull_tells_which_certificate_cannot_be_used(serving: Serving, place: Path, tmp_path: Path) -> None:
+    certificate, key = place / "client" / "client-cert.pem", place / "server" / "server-key.pem"
+    words = ("--ca", place / "client" / "ca-cert.pem", "--certificate", certificate, "--key", key)
+    result = _pull(serving, tmp_path / "out", *words)
+    assert result.exit_code == 1
+    assert f"Error: {certificate}: it cannot be used with the key {key} (" in result.output
+
+
+def test_pull_trusts_the_server_of_an_authority(place: Path, tls: Tls, tmp_path: Path) -> None:
+    options = ("--tls", str(place / "server"), "--export", f"disk={place / 'disk'}")
+    with Serving(tmp_path, *options, tcp=True, tls=tls) as server:
+        untrusted = _pull(server, tmp_path / "out")
+        assert "unable to get local issuer certificate" in untrusted.output
+        assert _pull(server, tmp_path / "out", "--ca", place / "client" / "ca-cert.pem").exit_code == 0
+    assert (tmp_path / "out").read_bytes() == (place / "disk").read_bytes()
 
 
 def test_qemu_reads_with_a_certificate(serving: Serving, place: Path) -> None:

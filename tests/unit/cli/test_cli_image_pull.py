@@ -86,6 +86,23 @@ def test_refusals_are_one_line(tmp_path: Path, disk: Path, words: tuple[str, ...
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("source", ["disk.raw", "https://host/disk", "docker://host/disk:1", "nbd://host/disk"])
+def test_a_certificate_is_for_nbd_with_tls(tmp_path: Path, source: str) -> None:
+    (tmp_path / "pem").touch()
+    result = _pull(source, tmp_path / "out", "--certificate", tmp_path / "pem", "--key", tmp_path / "pem")
+    assert result.exit_code == 2
+    words = f"--certificate and --key are for an NBD server with TLS (nbds://…), and {source.removeprefix('docker://')}"
+    assert f"Error: {words} is none" in result.output
+
+
+@pytest.mark.parametrize("option", ["--certificate", "--key"])
+def test_a_certificate_comes_with_its_key(tmp_path: Path, option: str) -> None:
+    (tmp_path / "pem").touch()
+    result = _pull("nbds://host/disk", tmp_path / "out", option, tmp_path / "pem")
+    assert result.exit_code == 2
+    assert "--certificate and --key go together" in result.output
+
+
 def test_an_unknown_scheme_is_told_what_there_is(tmp_path: Path) -> None:
     result = _pull("ftp://user:secret@host/disk", tmp_path / "out")
     assert "ftp:// is not known" in result.output

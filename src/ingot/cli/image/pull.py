@@ -10,9 +10,13 @@ from ingot.cli.image.size import Size
 from ingot.cli.output import output_option, show
 
 if TYPE_CHECKING:
+    from ingot.images.nbd.address import Tls
     from ingot.images.pipeline.options import Imported
+    from ingot.images.pipeline.source import Source
     from ingot.images.pipeline.work import Interrupted
     from ingot.images.registry.manifest import Platform
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command(epilog="Example: ingot image pull docker://registry.example/vmdisks/debian:12 debian.img")
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 )
 @platform_option
 @registry_options
+@click.option("--certificate", type=_FILE, help="Certificate to show to a server of nbds://, as PEM.")
+@click.option("--key", type=_FILE, help="Its private key, as PEM.")
 @click.option("--force", is_flag=True, help="Replace FILE, or write a complete DEVICE anew.")
 @output_option("text", "json")
 def pull(
@@ -43,14 +49,16 @@ def pull(
     cache: Path | None,
     platform: "Platform | None",
     access: Access,
+    certificate: Path | None,
+    key: Path | None,
     force: bool,
     output: str,
 ) -> None:
     """Make the disk of an image a sparse FILE, or write it to a block DEVICE.
 
-    SOURCE is a reference in a registry, http(s)://…, nbd://…, nbd+unix://…, a file, or - for standard input. It may be
-    compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd. What NBD
-    exports is taken as a disk as it is, and never decompressed or decoded.
+    SOURCE is a reference in a registry, http(s)://…, nbd(s)://…, nbd(s)+unix://…, a file, or - for standard input. It
+    may be compressed, a container disk or a tar with one disk; the disk may be raw, qcow2, vmdk, vdi, vhdx or vhd. What
+    NBD exports is taken as a disk as it is, and never decompressed or decoded.
 
     SIZE is in bytes, or with K, M, G, T for powers of 1000 or Ki, Mi, Gi, Ti for those of 1024, as in Kubernetes.
 
@@ -69,6 +77,7 @@ def pull(
     from ingot.images.pipeline.work import Interrupted
 
     try:
+        origin = Source.parse(source)
         options = ImportOptions(
             checksum,
             size,
@@ -78,11 +87,12 @@ def pull(
             force,
             _state(),
             settings=access.settings(),
+            tls=_tls(origin, access, certificate, key),
             platform=platform,
             cache=cache or default_directory(),
         )
         with progress(target.name) as tell:
-            imported = import_image(Source.parse(source), target, options, tell)
+            imported = import_image(origin, target, options, tell)
     except ImageFault as fault:
         raise click.ClickException(str(fault)) from fault
     except Interrupted as end:
@@ -91,6 +101,24 @@ def pull(
         show(_document(imported, target), output)
     else:
         click.echo(summary(imported, target))
+
+
+def _tls(source: "Source", access: Access, certificate: Path | None, key: Path | None) -> "Tls | None":
+    """What is said of TLS with NBD servers. Raises UsageError where there is none for what was said, and ImageFault."""
+    from ingot.images.pipeline.source import Kind
+
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--certificate and --key go together")
+    if source.kind is Kind.NBD:
+        # Loaded where it is needed: TLS of Python takes long to load, and a file has none.
+        from ingot.images.nbd.address import Address, Tls
+
+        if Address.parse(source.place).tls is not None:
+            return Tls(access.ca, certificate, key)
+    if certificate is not None:
+        message = f"--certificate and --key are for an NBD server with TLS (nbds://…), and {source} is none"
+        raise click.UsageError(message)
+    return None
 
 
 def _state() -> Path:

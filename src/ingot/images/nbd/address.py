@@ -18,23 +18,26 @@ _SCHEMES = {"nbd": (False, False), "nbds": (False, True), "nbd+unix": (True, Fal
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Whom to trust, and who we are. `authority` is a file, or a directory with files; without it, those whom this
-    machine trusts."""
+    """Whom to trust, and who we are. `authority` is a file, or a directory with files, of authorities that are trusted
+    besides those of this machine."""
 
     authority: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Raises OSError when a file cannot be read, ssl.SSLError when it is not what it should be, and ImageFault for
-        a directory without any authority."""
-        directory = self.authority is not None and self.authority.is_dir()
-        context = ssl.create_default_context(cafile=None if directory else self.authority)
-        if self.authority is not None and directory:
+        """Raises ImageFault when a file cannot be read or is not what it should be, and for a directory without any
+        authority."""
+        context = ssl.create_default_context()
+        if self.authority is not None:
             trust(context, self.authority)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.certificate is not None:
-            context.load_cert_chain(self.certificate, self.key)
+            try:
+                context.load_cert_chain(self.certificate, self.key)
+            except OSError as error:
+                why = f"it cannot be used with the key {self.key} ({error}): PEM files of one pair are accepted"
+                raise ImageFault(str(self.certificate), "BadCertificate", why) from None
         return context
 
 
