@@ -9,7 +9,7 @@ from control.population import Population, annotations, population
 from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of
-from ingot.api.resources import PODS, VOLUME_CLAIMS
+from ingot.api.resources import PODS, SECRETS, VOLUME_CLAIMS
 from ingot.control.uploads.target import pod_name
 from ingot.control.volumes.direct_upload import DirectUploads
 from ingot.kube.client import Client
@@ -71,3 +71,41 @@ async def test_a_pod_that_has_the_name_of_the_worker_fills_nothing(world: Popula
     told = annotations(await world.tells(claim, names.RUNNING_REASON, "NameTaken"))
     assert name_of(foreign) in told[names.RUNNING_MESSAGE]
     assert told[names.POD_PHASE] != "Succeeded"
+
+
+async def _taking(world: Population) -> tuple[Object, str]:
+    """A claim that takes an upload, and the name of its pod and Secret."""
+    claim = await _claim(world, **{names.UPLOAD_TARGET: ""})
+    name = pod_name(claim)
+    await eventually(lambda: world.get(PODS, name))
+    assert not await world.is_gone(SECRETS, name)
+    return claim, name
+
+
+async def test_of_a_claim_that_is_deleted_the_upload_ends(world: Population) -> None:
+    """Its pod has it mounted, so that it stays until that is gone."""
+    _, name = await _taking(world)
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"finalizers": ["example.com/used"]}})
+    await world.client.delete(VOLUME_CLAIMS, "disk", world.namespace)
+    await world.gone_with_pod(PODS, name)
+    await world.gone(SECRETS, name)
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"finalizers": None}})
+    await world.gone(VOLUME_CLAIMS, "disk")
+
+
+async def test_of_a_claim_that_is_no_target_any_more_the_upload_ends(world: Population) -> None:
+    """Copies of it would wait for the pod for ever."""
+    _, name = await _taking(world)
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {names.UPLOAD_TARGET: None}}})
+    await world.gone_with_pod(PODS, name)
+    await world.gone(SECRETS, name)
+    assert not await world.is_gone(VOLUME_CLAIMS, "disk")
+
+
+async def test_the_secret_of_an_upload_goes_also_where_its_pod_has_gone_before(world: Population) -> None:
+    claim, name = await _taking(world)
+    await world.change(PODS, name, {"metadata": {"ownerReferences": None}})
+    await world.tells(claim, names.RUNNING_REASON, "NameTaken")
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {names.FAILURE: "{}"}}})
+    await world.gone(SECRETS, name)
+    assert not await world.is_gone(PODS, name), "somebody has made it theirs"

@@ -13,7 +13,15 @@ import pytest
 from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import Object, uid_of
-from ingot.api.resources import DATA_VOLUMES, EVENTS, SECRETS, UPLOAD_SOURCES, UPLOAD_TOKEN_REQUESTS, VOLUME_CLAIMS
+from ingot.api.resources import (
+    DATA_VOLUMES,
+    EVENTS,
+    PODS,
+    SECRETS,
+    UPLOAD_SOURCES,
+    UPLOAD_TOKEN_REQUESTS,
+    VOLUME_CLAIMS,
+)
 from ingot.api.status import ApiError
 from ingot.kube.objects import condition
 from uploads.curl import Answer, command, curl
@@ -292,6 +300,21 @@ async def test_the_claim_that_virtctl_makes_takes_the_upload_itself(lab: Lab, tm
     assert (await lab.disk("plain")).read_bytes() == content + bytes(SIZE - len(content))
     assert (await sent(lab, token, tmp_path / "disk.raw")).code == 401
     assert await gone(lab, "plain")
+
+
+async def test_a_claim_that_takes_an_upload_itself_can_be_deleted(lab: Lab) -> None:
+    """B8: its pod has it mounted, and waits for bytes for ever."""
+    metadata = {"name": "plain", "namespace": lab.namespace, "annotations": {names.UPLOAD_TARGET: ""}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "64Mi"}}}
+    claim = await lab.client.create(VOLUME_CLAIMS, {"metadata": metadata, "spec": spec})
+    await eventually(lambda: told(lab, "plain", names.POD_READY, "true"))
+    await lab.client.delete(VOLUME_CLAIMS, "plain", lab.namespace)
+
+    async def nothing_left() -> bool:
+        listed = [await lab.client.list(kind, lab.namespace) for kind in (VOLUME_CLAIMS, PODS, SECRETS)]
+        return not any(uid_of(claim) in str(each["metadata"]) for found in listed for each in found["items"])
+
+    await eventually(nothing_left)
 
 
 async def test_status_tells_where_uploads_go(lab: Lab) -> None:

@@ -15,4 +15,9 @@ def is_target(claim: Object) -> bool:
 
 def pod_name(claim: Object) -> str:
     """The pod that takes the upload to a claim, and the Secret that it proves itself with."""
-    return f"{names.UPLOADER_PREFIX}{uid_of(claim) if is_direct(claim) else names.prime_name(claim)}"
+    return direct_pod_name(claim) if is_direct(claim) else f"{names.UPLOADER_PREFIX}{names.prime_name(claim)}"
+
+
+def direct_pod_name(claim: Object) -> str:
+    """The same of a claim that takes its upload itself, also once its annotation is gone."""
+    return f"{names.UPLOADER_PREFIX}{uid_of(claim)}"

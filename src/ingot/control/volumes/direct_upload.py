@@ -2,12 +2,12 @@
 
 from ingot.api.cdi import names
 from ingot.api.cdi.filling import is_direct, is_waiting
-from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.object import Object, namespace_of
 from ingot.api.resources import INSTANCES, PODS, SECRETS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import is_owned
-from ingot.control.uploads.target import pod_name
+from ingot.control.uploads.target import direct_pod_name
 from ingot.control.volumes import telling, worker
 from ingot.control.volumes.filler import Filled, Hindered, Soon, Waiting
 from ingot.control.volumes.marks import annotation, phase_of
@@ -47,11 +47,13 @@ class DirectUploads:
 
     async def reconcile(self, key: Key) -> Result | None:
         claim = self._claims.cache.get(key)
-        if claim is None or is_deleting(claim) or not is_direct(claim):
+        if claim is None:
             return None
-        pod = self._pods.cache.get(Key(key.namespace, pod_name(claim)))
-        if not is_waiting(claim):
-            await self._clear(claim, pod)
+        pod = self._pods.cache.get(Key(key.namespace, direct_pod_name(claim)))
+        if not (is_direct(claim) and is_waiting(claim)):
+            # Of a claim that asks for no upload no more is known than its pod: it may have asked for one before.
+            if is_direct(claim) or pod is not None:
+                await self._clear(claim, pod)
             return None
         try:
             if pod is None:
@@ -68,14 +70,14 @@ class DirectUploads:
         if fault := too_small(claim, self._classes.cache):
             await telling.tell(self._client, claim, telling.told(fault, None, None))
             return
-        if writer := await self._writers.of(claim, but=pod_name(claim)):
+        if writer := await self._writers.of(claim, but=direct_pod_name(claim)):
             message = f"it is in use by {writer}, whose disk an upload would take away: it is begun once that has ended"
             raise Hindered(Waiting("ClaimInUse", f"{message}; tried again", _BUSY_SECONDS))
-        await ensure_secret(self._client, claim, pod_name(claim))
+        await ensure_secret(self._client, claim, direct_pod_name(claim))
         spec = {"contentType": annotation(claim, names.CONTENT_TYPE)}
         wishes = wishes_in(self._configs.cache)
         pod = worker.render(claim, upload_job(claim, spec, self._classes.cache, wishes), self._outfit, wishes)
-        pod["metadata"]["name"] = pod_name(claim)
+        pod["metadata"]["name"] = direct_pod_name(claim)
         # It is for the claim itself, which is nobody's prime.
         del pod["metadata"]["annotations"][names.PRIME_FOR]
         try:
@@ -99,9 +101,12 @@ class DirectUploads:
         return None
 
     async def _clear(self, claim: Object, pod: Object | None) -> None:
-        """The upload is over: its pod goes, and so does what that proved itself with."""
-        if pod is not None and not is_deleting(pod) and is_owned(pod, claim):
-            secret = await live(self._client, SECRETS, name_of(pod), namespace_of(pod))
-            if secret is not None and is_owned(secret, claim):
-                await delete(self._client, SECRETS, secret)
+        """There is no upload any more, or is to be none: its pod goes, and before it what that proved itself with.
+
+        A claim that is deleted waits for its pod, which has it mounted.
+        """
+        secret = await live(self._client, SECRETS, direct_pod_name(claim), namespace_of(claim))
+        if secret is not None and is_owned(secret, claim) and not is_deleting(secret):
+            await delete(self._client, SECRETS, secret)
+        if pod is not None and is_owned(pod, claim) and not is_deleting(pod):
             await delete(self._client, PODS, pod)
