@@ -1,8 +1,11 @@
 """The process of DataVolumes' controller dies after any of its writes: the next one finishes what was begun, once."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -11,14 +14,30 @@ from control.dying import Dying
 from control.population import last_words
 from control.world import World
 from eventual import eventually
-from ingot.api.cdi.names import DELETE_WHEN_DONE, POD_PHASE
+from ingot.api.cdi.names import ADOPT, DELETE_WHEN_DONE, POD_PHASE, POPULATED_FOR
 from ingot.api.object import Object
-from ingot.api.resources import DATA_VOLUMES, IMPORT_SOURCES, PODS, STORAGE_CLASSES, VOLUME_CLAIMS
+from ingot.api.resource import Resource
+from ingot.api.resources import (
+    CLONE_SOURCES,
+    DATA_VOLUMES,
+    IMPORT_SOURCES,
+    NAMESPACES,
+    PODS,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+)
 from ingot.control.volumes.datavolumes import DataVolumes
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+WEB = {"http": {"url": "http://images.example/disk.img"}}
+
+
+def volume(source: Object, **annotations: str) -> Object:
+    """A DataVolume that goes when it is done."""
+    metadata = {"name": "disk", "annotations": {DELETE_WHEN_DONE: "true", **annotations}}
+    return {"metadata": metadata, "spec": {"source": source, "pvc": CLAIM}}
 
 
 @asynccontextmanager
@@ -33,12 +52,24 @@ async def controllers(client: Client) -> AsyncIterator[None]:
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def fill(world: World) -> None:
+class DyingAtTheEnd(Dying):
+    """One that dies right before it deletes a DataVolume."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, sys.maxsize)
+
+    async def call(self, method: str, path: str, *arguments: Any, **more: Any) -> Object:
+        if method == "DELETE" and f"/{DATA_VOLUMES.plural}/" in path:
+            self.left = 0
+        return await super().call(method, path, *arguments, **more)
+
+
+async def fill(world: World, source: Resource = IMPORT_SOURCES) -> None:
     """A populator, which works on whether the controller does or not."""
 
     async def sourced() -> bool:
         claim = await world.get(VOLUME_CLAIMS, "disk")
-        return bool(await world.get(IMPORT_SOURCES, claim["spec"]["dataSourceRef"]["name"]))
+        return bool(await world.get(source, claim["spec"]["dataSourceRef"]["name"]))
 
     await eventually(sourced)
     await world.bind("disk")
@@ -48,7 +79,8 @@ async def fill(world: World) -> None:
 async def done(world: World) -> bool:
     """The DataVolume has gone, as it was asked to; its claim has stayed, and nothing else has."""
     claims = (await world.client.list(VOLUME_CLAIMS, world.namespace))["items"]
-    sources = (await world.client.list(IMPORT_SOURCES, world.namespace))["items"]
+    listed = [await world.client.list(kind, world.namespace) for kind in (IMPORT_SOURCES, CLONE_SOURCES)]
+    sources = [source for each in listed for source in each["items"]]
     assert len(claims) <= 1
     assert len(sources) <= 1
     if sources or not await world.is_gone(DATA_VOLUMES, "disk"):
@@ -57,19 +89,60 @@ async def done(world: World) -> bool:
     return not claims[0]["metadata"].get("ownerReferences") and "deletionTimestamp" not in claims[0]["metadata"]
 
 
-@pytest.mark.parametrize("writes", range(7))
+async def until_it_dies(world: World, dying: Dying) -> None:
+    """Or has done all that there is to do."""
+
+    async def over() -> bool:
+        return dying.died.is_set() or await done(world)
+
+    async with controllers(dying):
+        await eventually(over)
+
+
+@pytest.mark.parametrize("writes", range(12))
 async def test_a_volume_that_is_broken_off_is_finished_once(bare: World, writes: int) -> None:
     """G1."""
-    metadata = {"name": "disk", "annotations": {DELETE_WHEN_DONE: "true"}}
-    spec = {"source": {"http": {"url": "http://images.example/disk.img"}}, "pvc": CLAIM}
-    await bare.create(DATA_VOLUMES, {"metadata": metadata, "spec": spec})
-    dying = Dying(bare.client, writes)
+    await bare.create(DATA_VOLUMES, volume(WEB))
     filling = asyncio.create_task(fill(bare))
-    async with controllers(dying), asyncio.timeout(10):
-        await dying.died.wait()
+    await until_it_dies(bare, Dying(bare.client, writes))
     async with controllers(bare.client):
         await filling
         await eventually(lambda: done(bare))
+
+
+async def test_a_volume_that_is_broken_off_when_its_claim_is_released_goes_without_it(bare: World) -> None:
+    await bare.create(DATA_VOLUMES, volume(WEB))
+    await released(bare, fill(bare))
+
+
+@pytest.mark.parametrize(("asked", "told"), [({ADOPT: "true"}, {}), ({}, {POPULATED_FOR: "disk"})])
+async def test_so_does_one_whose_claim_was_there_before(bare: World, asked: Object, told: Object) -> None:
+    await bare.create(VOLUME_CLAIMS, {"metadata": {"name": "disk", "annotations": told}, "spec": CLAIM})
+    await bare.bind("disk")
+    await bare.create(DATA_VOLUMES, volume(WEB, **asked))
+    await released(bare)
+
+
+async def test_so_does_a_clone_from_another_namespace(bare: World, client: Client) -> None:
+    """Its claim is not its own any more, and yet the one that the right was asked for."""
+    namespace = f"golden-{uuid4().hex[:8]}"
+    await client.create(NAMESPACES, {"metadata": {"name": namespace}})
+    golden = World(client, namespace, bare.clock)
+    await golden.create(VOLUME_CLAIMS, {"metadata": {"name": "golden"}, "spec": CLAIM})
+    await golden.bind("golden")
+    await bare.create(DATA_VOLUMES, volume({"pvc": {"namespace": namespace, "name": "golden"}}))
+    await released(bare, fill(bare, CLONE_SOURCES))
+
+
+async def released(world: World, *filling: Coroutine[Any, Any, None]) -> None:
+    """The DataVolume is finished by a second process, the first of which dies right before the end."""
+    dying = DyingAtTheEnd(world.client)
+    async with controllers(dying), asyncio.timeout(30):
+        await asyncio.gather(dying.died.wait(), *filling)
+    (claim,) = (await world.client.list(VOLUME_CLAIMS, world.namespace))["items"]
+    assert not claim["metadata"].get("ownerReferences")
+    async with controllers(world.client):
+        await eventually(lambda: done(world))
 
 
 async def looks_in_vain(world: World) -> None:

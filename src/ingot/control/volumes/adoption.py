@@ -96,8 +96,16 @@ def check_asked(volume: Object, claim: Object | None) -> None:
     raise VolumeFault("CloneRightNotAsked", message, final=True)
 
 
+def is_released(volume: Object, claim: Object) -> bool:
+    """Whether the DataVolume has left the claim to others, and is to go itself."""
+    return annotation(claim, names.RELEASED_BY) == uid_of(volume)
+
+
 async def release(client: Client, volume: Object, claim: Object) -> None:
-    """Leave the claim to the DataVolume's own owners, and delete the DataVolume, which has done its work."""
+    """Leave the claim to the DataVolume's own owners, and delete the DataVolume, which has done its work.
+
+    Whoever dies in between finds the claim marked: by its owners it would be somebody else's.
+    """
 
     def hand_over(each: Object) -> None:
         metadata = each["metadata"]
@@ -105,7 +113,10 @@ async def release(client: Client, volume: Object, claim: Object) -> None:
         heirs = volume["metadata"].get("ownerReferences") or ()
         known = {reference["uid"] for reference in kept}
         metadata["ownerReferences"] = [*kept, *(heir for heir in heirs if heir["uid"] not in known)]
-        metadata.get("annotations", {}).pop(names.POPULATED_FOR, None)
+        annotations = metadata.setdefault("annotations", {})
+        annotations.pop(names.POPULATED_FOR, None)
+        annotations[names.RELEASED_BY] = uid_of(volume)
 
-    await change(client, VOLUME_CLAIMS, claim, hand_over)
+    if not is_released(volume, claim):
+        await change(client, VOLUME_CLAIMS, claim, hand_over)
     await delete(client, DATA_VOLUMES, volume)

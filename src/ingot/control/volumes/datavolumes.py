@@ -104,6 +104,8 @@ class DataVolumes:
     async def _look(self, volume: Object) -> Seen:
         """Make the claim if there is none, and say how things are. Raises VolumeFault for what is in the way."""
         known = self._claims.cache.get(key_of(volume))
+        if known is not None and adoption.is_released(volume, known):
+            return Seen(claim=known, operation=source.populator_of(known), filled=True)
         ended = phase_of(volume) == status.SUCCEEDED and source.is_elsewhere(volume, self._data_sources.cache)
         if ended:
             known = known or await live(self._client, VOLUME_CLAIMS, name_of(volume), namespace_of(volume))
