@@ -222,6 +222,33 @@ async def test_a_copy_is_thrown_away_with_a_volume_snapshot_that_failed(lab: Sto
     assert "error" not in complete["status"]
 
 
+async def test_a_copy_whose_claim_is_deleted_is_made_anew(lab: Storage) -> None:
+    """The pod that copies has it mounted, so that it stays until that is gone."""
+    node = await begun(lab, DATA, SLOW, REMOTE)
+    pod = await node.measured()
+    claim = await used(lab, node.saved("remote"))
+    other = await lab.get(VOLUME_CLAIMS, node.saved("slow"))
+    first = await eventually(lambda: lab.get(SNAPSHOTS, node.saved("data")))
+    await node.say(pod, Saving(Stage.COPYING, done=5, total=7))
+    await lab.client.delete(VOLUME_CLAIMS, node.saved("remote"), lab.namespace)
+    await lab.gone_with_pod(PODS, pod["metadata"]["name"])
+    await lab.change(VOLUME_CLAIMS, node.saved("remote"), {"metadata": {"finalizers": None}})
+    await lab.pass_time(1.0)
+    await eventually(lambda: _is_another(lab, claim, node))
+
+    again = await node.measured()
+    assert uid_of(await lab.get(VOLUME_CLAIMS, node.saved("slow"))) != uid_of(other), "of one moment"
+    assert uid_of(await lab.get(SNAPSHOTS, node.saved("data"))) != uid_of(first), "of one moment"
+    await lab.snapshotted(node.saved("data"))
+    complete = await done(lab, node, again)
+    assert "error" not in complete["status"]
+
+
+async def used(lab: Storage, name: str) -> Object:
+    """The claim, which stays until the test says that nothing uses it any more."""
+    return await lab.change(VOLUME_CLAIMS, name, {"metadata": {"finalizers": ["example.com/used"]}})
+
+
 async def _is_another(lab: Storage, claim: Object, node: Node) -> bool:
     gone = await lab.is_gone(VOLUME_CLAIMS, node.saved("remote"))
     return gone or uid_of(await lab.get(VOLUME_CLAIMS, node.saved("remote"))) != uid_of(claim)

@@ -78,7 +78,9 @@ class Savers:
         claims = {name: await self._claim(content, name) for name in saved_volumes(content).values()}
         try:
             if any(claim is not None and is_deleting(claim) for claim in claims.values()):
-                raise Hindered("Waiting for the claims of an attempt that failed to be gone", _LEAVING_SECONDS)
+                # Also of an attempt that has not failed: who copies has them mounted, and would keep them for ever.
+                await self.discard(content)
+                raise Hindered("Waiting for claims that were deleted to be gone: all is copied anew", _LEAVING_SECONDS)
             role = COPY if all(claims.values()) else MEASURE
             pod = await self._pod(content, role)
             saving = Saving.of(pod)
@@ -218,7 +220,8 @@ class Savers:
 
     async def _drop_claims(self, content: Object) -> None:
         for name in saved_volumes(content).values():
-            if claim := await self._claim(content, name):
+            claim = await self._claim(content, name)
+            if claim is not None and not is_deleting(claim):
                 await delete(self._client, VOLUME_CLAIMS, claim)
 
     async def _drop(self, content: Object, role: str) -> None:
