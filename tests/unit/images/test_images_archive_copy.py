@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,42 @@ def test_nothing_is_seen_of_what_cannot_be_copied(source: Path, target: Path, mo
         _copy(source, target)
     assert caught.value.reason == "DiskFull"
     assert [each.name for each in target.iterdir()] == ["lost+found"]
+
+
+def _write_as_long_ago(path: Path) -> None:
+    before = path.stat()
+    path.write_text("TWO\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "written": _write_as_long_ago,
+    "shorter": lambda path: os.truncate(path, 1),
+    "removed": lambda path: path.unlink(),
+    "added": lambda path: path.with_name("two.txt.new").write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("name", CHANGES)
+def test_nothing_is_seen_of_what_changes_meanwhile_though_nobody_is_there_any_more(
+    source: Path, target: Path, monkeypatch: pytest.MonkeyPatch, name: str, backwards: bool
+) -> None:
+    """Whether it has been copied already, or is yet to be: some files are old ones then, and others new ones."""
+    names = clone._names
+    monkeypatch.setattr(clone, "_names", lambda directory: sorted(names(directory), reverse=backwards))
+    monkeypatch.setattr(clone, "share_blocks", lambda *_: False)
+    changes = iter([CHANGES[name]])
+
+    def progress(_done: int, _total: int) -> None:
+        for change in changes:
+            change(source / "sub" / "deep" / "two.txt")
+
+    with pytest.raises(ImageFault, match=r"^the files of the source: two\.txt\S* was changed while") as caught:
+        copy_files(source, target, progress)
+    assert caught.value.reason == "Changed"
+    assert [each.name for each in target.iterdir()] == ["lost+found"]
+    _copy(source, target)
 
 
 def test_a_link_in_the_place_of_a_directory_leads_nowhere(

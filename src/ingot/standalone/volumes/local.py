@@ -21,9 +21,9 @@ from ingot.api.cdi.names import DISK_NAME
 from ingot.host import clone
 from ingot.host.clone import Progress
 from ingot.host.files import sync_directory
+from ingot.host.original import left_alone
 from ingot.host.tree import remove_tree
 from ingot.standalone.volumes import loop, packing
-from ingot.standalone.volumes.original import left_alone
 from ingot.standalone.volumes.records import Record, Records
 
 # The way to a disk must be open to the user that QEMU runs as; what is in the directories is not to be listed.
@@ -131,6 +131,8 @@ class LocalVolumes:
             progress.total = original.stat().st_blocks * 512
             with self._at_one_moment(original):
                 self._copy(source, making, record, progress)
+                # What was written to its device meanwhile reaches the file later.
+                loop.flush(original)
         if source is None or image.stat().st_size < size:
             _lengthen(image, size)
 
