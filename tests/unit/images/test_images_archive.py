@@ -249,6 +249,46 @@ def test_who_was_killed_before_anybody_knew_of_the_end_takes_the_own_place(volum
         assert (volume / "dir" / "sub" / "file").read_bytes() == b"content"
     _unpack(_tar((_entry("dir"), b"a file"), (_entry("top/file"), b"in a directory")), volume)
     assert ((volume / "dir").read_bytes(), (volume / "top" / "file").read_bytes()) == (b"a file", b"in a directory")
+    assert sorted(each.name for each in volume.iterdir()) == ["dir", "top"], "and nothing of an archive of before"
+
+
+class Killed(BaseException):
+    """Nothing is done after this, as after a signal."""
+
+
+@pytest.mark.parametrize("call", ["rename", "unlink", "rmdir", "mkdir"])
+def test_who_was_killed_at_any_moment_leaves_no_mix_of_two_archives(
+    volume: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Before each call that changes the volume, while the files of an archive are replaced that has changed since."""
+    old = _tar((_entry("both"), b"old"), (_entry("gone/file"), b"old"), (_entry("gone.txt"), b"old"))
+    new = _tar((_entry("both"), b"new"), (_entry("file"), b"new"), (_entry("more/file"), b"new"))
+    real, calls, killed = getattr(os, call), 0, True
+    (volume / "lost+found").mkdir()
+
+    def counted(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls -= 1
+        if calls < 0:
+            raise Killed
+        return real(*args, **options)
+
+    for most in range(100):
+        _unpack(old, volume)
+        calls, killed = most, False
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, counted)
+            try:
+                _unpack(new, volume)
+            except Killed:
+                killed = True
+        _unpack(new, volume)
+        assert sorted(each.name for each in volume.iterdir()) == ["both", "file", "lost+found", "more"]
+        assert {each.read_bytes() for each in volume.rglob("*") if each.is_file()} == {b"new"}
+        if not killed:
+            break
+    assert most > 0
+    assert not killed
 
 
 def test_directories_that_may_not_be_changed_are_moved_and_replaced(volume: Path) -> None:

@@ -22,9 +22,10 @@ class Staging:
     """Two directories in the volume `top`: one that is filled, and one which that becomes by one step. What is in it is
     moved out then, in as many steps as it takes: whoever is killed meanwhile, the next one goes on.
 
-    A volume that is `own` has nothing in it but what was put there for the same purpose: that may be replaced, and one
-    who was killed before anybody knew of the end does it all again. In one that others may have put files into nothing
-    of theirs is replaced. There the second directory stays behind, empty, and says that all is done: until `forget`.
+    A volume that is `own` has nothing in it but what was put there for the same purpose: one who was killed before
+    anybody knew of the end does it all again, and begins by taking that away, for by now the source may have other
+    files. In one that others may have put files into no directory of theirs is replaced. There the second directory
+    stays behind, empty, and says that all is done: until `forget`.
 
     Others may have the volume too, and put links in the place of directories at any moment: each is opened once, and
     nothing is reached by its name from then on. A context manager.
@@ -65,8 +66,10 @@ class Staging:
         return True
 
     def begin(self) -> None:
-        """Nobody can go on with what another one has begun. Raises OSError."""
+        """Nobody can go on with what another one has begun. Raises ImageFault for what is in the way, and OSError."""
         self.discard()
+        if self._own:
+            self._clear()
         os.mkdir(BEGUN, 0o755, dir_fd=self._top)
         self._take(BEGUN)
 
@@ -87,10 +90,8 @@ class Staging:
             _remove(OWN, self.files)
             names.remove(OWN)
         # An archive may have anything in it, also what its files are in.
-        self._check_free([name for name in names if name == WHOLE or not self._own])
+        self._check_free(names)
         for name in names:
-            if self._own:
-                _remove(name, self._top)
             self._move(name)
         if self._own:
             os.rmdir(WHOLE, dir_fd=self._top)
@@ -100,6 +101,18 @@ class Staging:
         """It is known elsewhere by now that the files are there. What others put in the way of that stays."""
         with contextlib.suppress(OSError):
             os.rmdir(WHOLE, dir_fd=self._top)
+
+    def _clear(self) -> None:
+        """Takes away what was shown before. Not later: of what is in the volume once files are moved to where they
+        belong, nobody who goes on with that could tell what is old."""
+        for name in sorted(entry.name for entry in os.scandir(self._top)):
+            if name == OWN:
+                continue
+            try:
+                _remove(name, self._top)
+            except OSError as error:
+                message = f"it has a {name} already, which cannot be removed: {error.strerror}: take an empty volume"
+                raise ImageFault("the volume", "Exists", message) from None
 
     def _move(self, name: str) -> None:
         try:
