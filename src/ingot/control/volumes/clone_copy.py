@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ingot.api.cdi import names, size
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import PODS, VOLUME_CLAIMS
-from ingot.control.volumes import prime, worker
+from ingot.control.volumes import clone_moment, prime, worker
 from ingot.control.volumes.clone_moment import CloneMoments
 from ingot.control.volumes.clone_strategy import Strategy
 from ingot.control.volumes.filler import Failed, Hindered, Means, Step, Waiting, Work, noted
@@ -14,7 +14,7 @@ from ingot.control.volumes.marks import annotation, is_block, phase_of
 from ingot.control.volumes.outcome import judge
 from ingot.control.volumes.writers import Writers
 from ingot.control.writing import delete
-from ingot.kube.cache import Key
+from ingot.kube.cache import Key, key_of
 from ingot.kube.manager import Manager
 
 _SOURCE = "source"
@@ -34,19 +34,26 @@ class Copies:
     async def begin(self, work: Work, origin: Object, chosen: Callable[[], None]) -> Step:
         """Start the pod once it is its turn and nobody writes. `chosen` is called when it starts.
 
-        What a running guest writes to is copied by its node first, as it is at one moment. Raises Hindered meanwhile.
+        What a running guest writes to is copied by its node first, as it is at one moment, in the same turn. Raises
+        Hindered.
         """
         if _has_files(origin) and is_block(work.target):
             message = f'spec.volumeMode: PersistentVolumeClaim "{name_of(origin)}" holds the files of an archive, which'
             return Failed("IncompatibleVolumeMode", f"{message} need Filesystem; make the claim anew, final")
-        if self.moments.is_begun(work.target, origin):
-            origin = await self._saved(work, origin)
-        elif writer := await self._writers.of(origin):
+        content, gate = self.moments.find(work.target, origin), self._means.gate
+        if content is None and (writer := await self._writers.of(origin)):
             if not self.moments.can(origin) or (writer := await self._writers.strangers(origin)):
-                return _busy(origin, writer)
-            origin = await self._saved(work, origin)
-        if place := self._means.gate.admit(work.target):
-            return queued(place, self._means.gate, work.target)
+                raise Hindered(_busy(origin, writer))
+            self.moments.check_turn(origin)
+            if place := gate.admit(work.target):
+                return queued(place, gate, work.target)
+            content = await self.moments.begin(work.target, origin)
+        if content is not None:
+            if not clone_moment.saved_claim(content):
+                return self._copied(work.target, content, origin)
+            origin = self._saved(content)
+        if place := gate.admit(work.target):
+            return queued(place, gate, work.target)
         filled = work.prime or await self._prime(work.target, origin)
         chosen()
         pod = await worker.ensure(self._means, filled, self._job(work, origin))
@@ -57,9 +64,23 @@ class Copies:
         resources = size.enlarged(target["spec"], size.of_origin(VOLUME_CLAIMS, origin) or 0)
         return await prime.ensure(self._means.client, target, namespace_of(origin), resources=resources)
 
-    async def _saved(self, work: Work, origin: Object) -> Object:
+    def _copied(self, target: Object, content: Object, origin: Object) -> Waiting:
+        """The node makes the full copy, which has a place as long as it gets on. It goes to its end without one where
+        it has had its turn, or controllers are new. Raises Hindered for one that does not get on."""
+        key, gate = key_of(target), self._means.gate
+        said = clone_moment.waiting(origin, clone_moment.progress(content))
+        if not clone_moment.moves(content, self._means.clock):
+            raise Hindered(said)
+        gate.note_progress(key, content, clone_moment.copied(content))
+        if gate.has_had_its_turn(key):
+            gate.end_turn(key)
+            gate.leave(key)
+        gate.admit(target)
+        return said
+
+    def _saved(self, content: Object) -> Object:
         """The claim with the full copy of what a guest writes to. Raises Hindered."""
-        key = Key(namespace_of(origin), await self.moments.ensure(work.target, origin))
+        key = Key(namespace_of(content), clone_moment.saved_claim(content))
         found = self._means.claims.cache.get(key)
         if found is None:
             message = f'PersistentVolumeClaim "{key}" with the full copy of the source is not there yet; tried again'

@@ -10,17 +10,22 @@ from ingot.api.kubevirt import phase
 from ingot.api.kubevirt.traits import claim_of, kind_of
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, MACHINE_SNAPSHOT_CONTENTS
+from ingot.api.snapshot.saving import Stage
 from ingot.control.volumes import interim, marks
 from ingot.control.volumes.claim import class_of
 from ingot.control.volumes.filler import Hindered, Means, Waiting
+from ingot.control.volumes.place import START_SECONDS
 from ingot.control.writing import delete
 from ingot.disks.access import AccessMode, wanted
 from ingot.kube.cache import Key
+from ingot.kube.clock import Clock
 from ingot.kube.manager import Manager
 from ingot.kube.objects import copy_of, is_deleting
 
 _PREFIX = "tmp-content-"
 _INDEX = "content-for"
+# How often it is looked whether there is a place for it, or another one has ended.
+_AGAIN_SECONDS = 5.0
 _PLACING = ("nodeSelector", "affinity", "tolerations", "schedulerName")
 
 
@@ -47,25 +52,24 @@ class CloneMoments:
         """Whether a running guest has the claim in a way that its disk can be copied meanwhile."""
         return self._guest(origin) is not None and class_of({}, self._classes.cache) is not None
 
-    def is_begun(self, target: Object, origin: Object) -> bool:
-        """Whether there is one for the target: what was begun from it is finished from it."""
-        return self.contents.cache.get(_key(target, origin)) is not None
+    def find(self, target: Object, origin: Object) -> Object | None:
+        """The one for the target, if there is one: what was begun from it is finished from it. Raises Hindered."""
+        content = self.contents.cache.get(_key(target, origin))
+        if content is not None:
+            interim.check(MACHINE_SNAPSHOT_CONTENTS, content, target)
+        return content
 
-    async def ensure(self, target: Object, origin: Object) -> str:
-        """The claim with the full copy of the origin, which nobody writes to. Raises Hindered until it is there."""
-        key = _key(target, origin)
-        content = self.contents.cache.get(key) or await self._make(target, origin, key)
-        interim.check(MACHINE_SNAPSHOT_CONTENTS, content, target)
-        status = content.get("status") or {}
-        if status.get("readyToUse"):
-            return str(content["spec"]["volumeBackups"][0]["savedClaimName"])
-        raise Hindered(Waiting("CloneSourceInUse", f"{_copying(origin)}: {_progress(status)}"))
+    def check_turn(self, origin: Object) -> None:
+        """A guest's disks are copied one after the other: who would only wait for another copy of that guest is not to
+        begin one, which would hold a place at the gate meanwhile. Raises Hindered."""
+        instance, _ = self._running(origin)
+        for content in self.contents.cache.list(namespace_of(origin)):
+            if list(_made_for(content)) and _machine(content) == name_of(instance) and not saved_claim(content):
+                raise Hindered(waiting(origin, "that is being done for another clone, and begun when it is done"))
 
-    async def _make(self, target: Object, origin: Object, key: Key) -> Object:
-        found = self._guest(origin)
-        if found is None:
-            raise Hindered(Waiting("CloneSourceInUse", f"{_copying(origin)}: it has just been stopped", 1.0))
-        instance, volume = found
+    async def begin(self, target: Object, origin: Object) -> Object:
+        """The one for the target, made if it is not there. Raises Hindered."""
+        key, (instance, volume) = _key(target, origin), self._running(origin)
         placing = {field: copy_of(instance)["spec"][field] for field in _PLACING if instance["spec"].get(field)}
         machine = {
             "metadata": {"name": name_of(instance), "namespace": key.namespace},
@@ -73,7 +77,15 @@ class CloneMoments:
         }
         backup = {"volumeName": volume["name"], "persistentVolumeClaim": {}, "savedClaimName": f"tmp-{uid_of(target)}"}
         spec = {"source": {"virtualMachine": machine}, "volumeBackups": [backup]}
-        return await interim.make(self._client, MACHINE_SNAPSHOT_CONTENTS, key, target, spec)
+        content = await interim.make(self._client, MACHINE_SNAPSHOT_CONTENTS, key, target, spec)
+        interim.check(MACHINE_SNAPSHOT_CONTENTS, content, target)
+        return content
+
+    def _running(self, origin: Object) -> tuple[Object, Object]:
+        found = self._guest(origin)
+        if found is None:
+            raise Hindered(waiting(origin, "it has just been stopped", 1.0))
+        return found
 
     def _guest(self, origin: Object) -> tuple[Object, Object] | None:
         """The instance that runs with the claim as a disk of its own, and its volume."""
@@ -99,14 +111,42 @@ def _key(target: Object, origin: Object) -> Key:
     return Key(namespace_of(origin), f"{_PREFIX}{uid_of(target)}")
 
 
-def _copying(origin: Object) -> str:
-    return (
+def _machine(content: Object) -> str:
+    return str(content["spec"]["source"]["virtualMachine"]["metadata"]["name"])
+
+
+def saved_claim(content: Object) -> str:
+    """The claim with the full copy, which nobody writes to; "" until it is complete."""
+    is_ready = (content.get("status") or {}).get("readyToUse")
+    return str(content["spec"]["volumeBackups"][0]["savedClaimName"]) if is_ready else ""
+
+
+def moves(content: Object, clock: Clock) -> bool:
+    """Whether bytes are copied, or about to be: not while it waits for something, or has failed."""
+    status = content.get("status") or {}
+    if status.get("error"):
+        return False
+    stage = (status.get("copying") or {}).get("stage") or Stage.WAITING
+    return stage != Stage.WAITING or clock.time() - marks.created(content) < START_SECONDS
+
+
+def copied(content: Object) -> int:
+    """How many bytes are copied by now."""
+    return int(((content.get("status") or {}).get("copying") or {}).get("copiedBytes") or 0)
+
+
+def waiting(origin: Object, why: str, again: float = _AGAIN_SECONDS) -> Waiting:
+    """What is said while there is no full copy."""
+    message = (
         f'PersistentVolumeClaim "{name_of(origin)}", which is to be cloned, is in use by a machine that runs, and is '
         "copied as it is at one moment first"
     )
+    return Waiting("CloneSourceInUse", f"{message}: {why}", again)
 
 
-def _progress(status: Object) -> str:
+def progress(content: Object) -> str:
+    """How far the full copy is, or why it does not get on."""
+    status = content.get("status") or {}
     copying = status.get("copying") or {}
     if why := (status.get("error") or {}).get("message"):
         return str(why)

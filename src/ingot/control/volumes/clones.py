@@ -99,7 +99,7 @@ class Clones:
 
     async def step(self, work: Work) -> Step:
         if not await self._origins.is_allowed(work.source, work.target):
-            return Waiting("CloneNotAllowed", self._origins.refusal(work.source), _ALLOWED_SECONDS)
+            raise Hindered(Waiting("CloneNotAllowed", self._origins.refusal(work.source), _ALLOWED_SECONDS))
         if work.prime is not None and work.pod is None and work.prime["spec"].get("dataSource"):
             return self._by_storage(work.prime, work.target)
         if kind_of(work.source) == SNAPSHOTS:

@@ -90,7 +90,8 @@ class Gate:
         claims.add_index(_INDEX, _queued)
 
     def admit(self, target: Object) -> int:
-        """0 lets the transfer in: its pod is to be made now, or `leave` to be called. Else its place in the queue."""
+        """0 lets the transfer in: its pod is to be made now, or what that copies is under way, or `leave` to be called.
+        Else its place in the queue."""
         return self._enter(key_of(target), _since(target))
 
     def admit_look(self, volume: Object) -> int:
