@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from backports import zstd
 from click.testing import CliRunner
 
 from ingot.cli.main import cli
 from ingot.images.cache import Cache
 from ingot.images.content import read
+from ingot.images.fault import ImageFault
 from ingot.images.lazy.open import LazyOptions, open_lazy
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
@@ -34,17 +36,25 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def gzipped(registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> Reference:
-    """A qcow2 in a gzip layer, as other tools make it."""
+def tar(disk: Path, tmp_path: Path) -> bytes:
+    """A layer with a qcow2."""
     subprocess.run(["qemu-img", "convert", "-O", "qcow2", disk, tmp_path / "disk.qcow2"], check=True)
     with tarfile.open(tmp_path / "layer.tar", "w") as archive:
         archive.add(tmp_path / "disk.qcow2", "disk/disk.qcow2")
-    layer = gzip.compress((tmp_path / "layer.tar").read_bytes(), 1)
-    reference = repository()
+    return (tmp_path / "layer.tar").read_bytes()
+
+
+def push(registry: Registry, reference: Reference, layer: bytes, compression: str) -> Reference:
     config = registry.push_blob(reference, [b"{}"], media_type=OCI_CONFIG)
-    pushed = registry.push_blob(reference, [layer], media_type="application/vnd.oci.image.layer.v1.tar+gzip")
+    pushed = registry.push_blob(reference, [layer], media_type=f"application/vnd.oci.image.layer.v1.tar+{compression}")
     registry.push_manifest(reference, encode(Manifest(config=config, layers=[pushed])), OCI_MANIFEST)
     return reference
+
+
+@pytest.fixture
+def gzipped(registry: Registry, repository: Callable[[], Reference], tar: bytes) -> Reference:
+    """As other tools make it."""
+    return push(registry, repository(), gzip.compress(tar, 1), "gzip")
 
 
 def test_a_gzip_layer_is_read_once_and_then_lazily(
@@ -64,6 +74,28 @@ def test_a_gzip_layer_is_read_once_and_then_lazily(
     assert 0 < second.chunks.figures.moved < told[-1][1]
     assert read(second, 0, second.size) == disk.read_bytes()
     second.close()
+
+
+def test_what_cannot_be_lazy_is_read_no_further_than_that_is_known(
+    registry: Registry, repository: Callable[[], Reference], tar: bytes, tmp_path: Path
+) -> None:
+    reference = push(registry, repository(), zstd.compress(tar, 1), "zstd")
+    told: list[tuple[int, int]] = []
+    cache = Cache(tmp_path / "cache")
+    with pytest.raises(ImageFault, match=r"compressed in one frame.*pull it, or push it with") as caught:
+        open_lazy(registry, reference, cache, ALONE, progress=lambda done, whole: told.append((done, whole)))
+    assert caught.value.reason == "NotLazy"
+    assert "--cache-size" not in caught.value.message
+    done, whole = told[-1]
+    assert done < whole
+
+
+def test_a_small_cache_is_told_as_what_it_is(registry: Registry, gzipped: Reference, tmp_path: Path) -> None:
+    with pytest.raises(
+        ImageFault, match="an index of more than 8192 bytes, half of --cache-size: give it more"
+    ) as caught:
+        open_lazy(registry, gzipped, Cache(tmp_path / "cache", 16384), ALONE)
+    assert caught.value.reason == "NotLazy"
 
 
 def test_it_is_not_read_for_a_trace_that_it_cannot_have(gzipped: Reference, tmp_path: Path) -> None:

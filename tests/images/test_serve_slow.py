@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from backports import zstd
 
 from images.servers.faulty import FaultyServer, RangeHandler
 from images.servers.limited import limited
 from images.servers.serving import INGOT, Serving, wait_for
 from ingot.images.content import read
+from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
@@ -127,17 +129,49 @@ def test_a_client_that_waits_for_a_silent_server_holds_up_no_change(
                     assert read(content, 0, _SIZE) == disk.read_bytes()
 
 
-@pytest.fixture
-def foreign(registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path) -> Reference:
-    """A disk in a gzip layer, as other tools make it."""
-    with tarfile.open(tmp_path / "layer.tar", "w") as archive:
+def _tar(disk: Path) -> bytes:
+    path = disk.with_name("layer.tar")
+    with tarfile.open(path, "w") as archive:
         archive.add(disk, "disk/disk.raw")
-    layer = gzip.compress((tmp_path / "layer.tar").read_bytes(), 1)
-    reference = repository()
+    return path.read_bytes()
+
+
+def _push(registry: Registry, reference: Reference, layer: bytes, compression: str) -> Reference:
     config = registry.push_blob(reference, [b"{}"], media_type=OCI_CONFIG)
-    pushed = registry.push_blob(reference, [layer], media_type="application/vnd.oci.image.layer.v1.tar+gzip")
+    pushed = registry.push_blob(reference, [layer], media_type=f"application/vnd.oci.image.layer.v1.tar+{compression}")
     registry.push_manifest(reference, encode(Manifest(config=config, layers=[pushed])), OCI_MANIFEST)
     return reference
+
+
+@pytest.fixture
+def foreign(registry: Registry, repository: Callable[[], Reference], disk: Path) -> Reference:
+    """A disk in a gzip layer, as other tools make it."""
+    return _push(registry, repository(), gzip.compress(_tar(disk), 1), "gzip")
+
+
+def test_what_cannot_be_lazy_is_not_fetched_for_nothing_again(
+    registry: Registry, repository: Callable[[], Reference], disk: Path, tmp_path: Path
+) -> None:
+    disk.write_bytes(os.urandom(6 * _SIZE))
+    image = _push(registry, repository(), zstd.compress(_tar(disk), 1), "zstd")
+    with limited(int(image.registry.rpartition(":")[2]), rate=_SIZE / 2) as proxy:
+        source = f"docker://{proxy.host}/{image.repository}:{image.tag}"
+        with Serving(tmp_path, *_options(tmp_path, f"frame={source}")) as server:
+            wait_for(lambda: _told(server)["frame"]["state"] == "failed", 60)
+            assert "is not tried again before it is removed and added" in server.log
+            fetched = proxy.sent
+            assert fetched < 5 * _SIZE
+            for _ in range(3):
+                with pytest.raises(ImageFault):
+                    server.content("frame")
+            assert proxy.sent < fetched + (1 << 20)
+            proxy.limit(0)
+            _ingot(server, "rm", "frame")
+            command = [INGOT, "serve", "add", f"frame={source}", "--control", str(server.control)]
+            again = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            assert again.returncode == 1
+            assert "it is compressed in one frame" in again.stderr
+            assert proxy.sent > fetched
 
 
 def test_how_much_of_a_foreign_image_is_here_is_told(foreign: Reference, disk: Path, tmp_path: Path) -> None:

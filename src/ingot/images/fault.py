@@ -1,5 +1,7 @@
 """What is wrong with an image, or with the way to it."""
 
+_OF_THE_WAY = frozenset(("BadCertificate", "Denied", "NotFound", "Refused", "Unauthorized", "Unreachable"))
+
 
 class ImageFault(Exception):
     """Something of an image cannot be used.
@@ -17,6 +19,16 @@ class ImageFault(Exception):
         self.reason = reason
         self.message = message
         self.retry = retry
+
+    @property
+    def of_the_way(self) -> bool:
+        """Whether it is about the way to the image, or who we are there, and not what came: people can mend that."""
+        return self.reason in _OF_THE_WAY
+
+    @property
+    def final(self) -> bool:
+        """Whether the same image would fail again, however often it is fetched."""
+        return not self.retry and not self.of_the_way
 
 
 def _shown(text: str) -> str:

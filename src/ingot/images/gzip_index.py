@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import os
 import struct
+from enum import Enum, auto
 from pathlib import Path
 from typing import Self
 
@@ -25,7 +26,7 @@ from ingot.images.tar import Member
 
 SPAN = 1 << 20
 # A stream without checkpoints for so long, as zstd in one frame, gets no index.
-_MOST_SPAN = 8 << 20
+MOST_SPAN = 8 << 20
 # Behind a point there must be something to read: what ISA-L has in hand at the end of a stream is less than this.
 _LEAST_REST = 64
 _KIND = b"ingindx1"
@@ -34,6 +35,13 @@ _END_MAGIC = b"ingindxE"
 _MOST_TABLE = 256 << 20
 _LIMIT = 1 << 30
 _ZEROS = bytes(PIECE)
+
+
+class Obstacle(Enum):
+    """Why a stream can have no index."""
+
+    ONE_FRAME = auto()
+    LIMIT = auto()
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -86,42 +94,35 @@ class IndexBuilder:
         self._hash = hashlib.sha256()
         self._point = (0, 0)
         self._written = 0
-        # Whether there can be an index, by what has come so far.
-        self.possible = True
+        # Why there can be no index, by what has come so far.
+        self.obstacle: Obstacle | None = None
 
     def begin(self, name: str, codec: Decompressor) -> None:
         """The stream begins, and is compressed as `name` says."""
         self._codec = name
         checkpoint = codec.checkpoint()
-        if checkpoint is None:
-            self.possible = False
-        else:
-            self._open_span(codec.position, checkpoint)
+        assert checkpoint is not None, "a stream can always be read from its front"
+        self._open_span(codec.position, checkpoint)
 
     def add(self, output: bytes | memoryview, codec: Decompressor) -> None:
         """The stream goes on with `output`, which `codec` has just given. Raises OSError."""
-        if not self.possible:
+        if self.obstacle:
             return
         self._hash.update(output)
         self._zeros = self._zeros and _ZEROS.startswith(output)
         self._size += len(output)
         grown = self._size - self._start
-        if grown >= SPAN and self._blob_size - codec.position > _LEAST_REST and codec.position > self._position:
-            self._border(codec)
-        elif grown > _MOST_SPAN:
-            self.possible = False
-
-    def _border(self, codec: Decompressor) -> None:
-        checkpoint = codec.checkpoint()
-        if checkpoint is None:
-            self.possible = self._size - self._start <= _MOST_SPAN
-            return
-        self._close_span()
-        self._open_span(codec.position, checkpoint)
+        due = grown >= SPAN and self._blob_size - codec.position > _LEAST_REST and codec.position > self._position
+        checkpoint = codec.checkpoint() if due else None
+        if checkpoint is not None:
+            self._close_span()
+            self._open_span(codec.position, checkpoint)
+        elif grown > MOST_SPAN:
+            self.obstacle = Obstacle.ONE_FRAME
 
     def _open_span(self, position: int, checkpoint: bytes) -> None:
         if self._written + len(checkpoint) > self._limit:
-            self.possible = False
+            self.obstacle = Obstacle.LIMIT
             return
         self._file.write(checkpoint)
         self._start, self._position, self._zeros = self._size, position, True
@@ -138,14 +139,14 @@ class IndexBuilder:
 
     def end(self, member: Member | None) -> None:
         """The stream is over, and was what it should be. Raises OSError."""
-        self.possible = self.possible and self._size > 0
-        if not self.possible:
+        if self.obstacle or not self._size:
             return
         if self._size > self._start:
             self._close_span()
         table = _Table(str(self._digest), self._blob_size, self._size, self._codec, member, self._spans)
         sealed = seal_record(_KIND, table)
         if self._written + len(sealed) > self._limit or len(sealed) > _MOST_TABLE:
+            self.obstacle = Obstacle.LIMIT
             return
         self._file.write(sealed)
         self._file.write(_END.pack(_END_MAGIC, self._written, len(sealed)))
@@ -195,7 +196,7 @@ class Index:
         starts = [span.start for span in table.spans] + [table.size]
         positions = [span.position for span in table.spans] + [table.blob_size]
         sizes = [after - before for before, after in itertools.pairwise(starts)]
-        good = starts[0] == 0 <= positions[0] and all(0 < size <= 2 * _MOST_SPAN for size in sizes)
+        good = starts[0] == 0 <= positions[0] and all(0 < size <= 2 * MOST_SPAN for size in sizes)
         if not good or positions != sorted(set(positions)):
             raise ImageFault(self.subject, "Damaged", "its spans do not follow each other")
         member = table.member

@@ -28,7 +28,7 @@ class _Slot:
 class _Listed:
     """An entry with what is open of it, by the name of the file in a folder, or by the empty name; `faults`: why what
     could not be opened last could not. `progress`: bytes done and in all, where it is being opened and that takes
-    long."""
+    long. `final`: the fault of one that comes over a network, and would fail again after as many bytes."""
 
     entry: Entry
     folder: Folder | None
@@ -36,6 +36,7 @@ class _Listed:
     faults: dict[str, str] = field(default_factory=dict)
     gone: bool = False
     progress: tuple[int, int] | None = None
+    final: tuple[str, str, str] | None = None
 
     def advance(self, done: int, whole: int) -> None:
         """Takes note of that. Raises ImageFault when it is opened for nobody any more."""
@@ -47,7 +48,14 @@ class _Listed:
         """What clients call it."""
         return f"{self.entry.name}/{file}".strip("/") if file else self.entry.name
 
-    def tell(self, file: str, fault: str) -> None:
+    def failed(self, file: str, error: OSError | ImageFault) -> None:
+        """Something cannot be opened. What is on this machine may have changed when somebody asks again."""
+        self._tell(file, str(error))
+        afar = Source.parse(self.entry.source).kind is not Kind.FILE
+        if afar and isinstance(error, ImageFault) and error.final and not self.gone:
+            self.final = (error.subject, error.reason, error.message)
+
+    def _tell(self, file: str, fault: str) -> None:
         """Logs why something cannot be opened, once until that changes: clients that list open all there is."""
         if self.faults.get(file) != fault:
             self.faults[file] = fault
@@ -133,7 +141,8 @@ class Catalog:
 
     def take(self, name: str) -> Lease:
         """Opens an export. The empty name is the only one, where there is only one. Raises KeyError when there is none
-        of that name, ImageFault or OSError when it cannot be opened."""
+        of that name, ImageFault or OSError when it cannot be opened. After a final fault that is not tried again for as
+        long as it is listed, where it comes over a network."""
         with self._lock:
             listed, file = self._find(name)
             slot = listed.slots.setdefault(file, _Slot())
@@ -160,6 +169,8 @@ class Catalog:
         return listed, file
 
     def _open(self, listed: _Listed, file: str) -> Export:
+        if listed.final is not None:
+            raise ImageFault(*listed.final)
         try:
             if listed.folder is None:
                 export = self._opener.open(listed.entry, listed.advance)
@@ -169,7 +180,7 @@ class Catalog:
             listed.faults.pop(file, None)
             return export
         except (OSError, ImageFault) as error:
-            listed.tell(file, str(error))
+            listed.failed(file, error)
             raise
         finally:
             listed.progress = None

@@ -71,9 +71,8 @@ class Link:
             raise WorkerLost(f"worker {self.number} does not answer") from None
         finally:
             self._waiting.pop(number, None)
-        if "error" in answer:
-            subject, _, why = str(answer["error"]).partition(": ")
-            raise ImageFault(subject, "Refused", why)
+        if "fault" in answer:
+            raise ImageFault(*answer["fault"])
         return answer
 
     def lead(self) -> None:

@@ -16,7 +16,8 @@ _log = logging.getLogger(__name__)
 MOST_EXPORTS = 1000
 # An image that was not made for it is fetched whole when it is opened for the first time.
 _OPEN_SECONDS = 3600.0
-# At the start, what takes longer to open does not keep the others; what fails later is tried again after a pause.
+# At the start, what takes longer to open does not keep the others; what fails later is tried again after a pause, where
+# that may be of use.
 _START_SECONDS = 3.0
 _PAUSE_SECONDS = 30.0
 # What takes a worker no time, over what it was given.
@@ -98,7 +99,7 @@ class Register:
         """Tells a new worker of all exports, and has it among the others. Raises ImageFault and WorkerLost."""
         async with self._changing:
             for known in self._known.values():
-                await link.ask({"do": "add", "entry": known.entry.record(), "pin": True})
+                await link.ask({"do": "add", "entry": known.entry.record(), "pin": known.state != FAILED})
             self._links.append(link)
 
     def standing(self, totals: Totals) -> list[Standing]:
@@ -158,7 +159,8 @@ class Register:
         return size
 
     async def _insist(self, known: _Known, opening: asyncio.Task[None]) -> None:
-        """Waits until it is open, and tries again where it cannot be."""
+        """Waits until it is open, and tries again where it cannot be; not after a final fault, since an image may be
+        fetched whole for each try."""
         while True:
             try:
                 await opening
@@ -166,7 +168,11 @@ class Register:
                 if known.gone.is_set():
                     return
                 known.state = FAILED
-                _log.error("export %r cannot be served: %s; it is tried again", known.entry.name, error)
+                final = isinstance(error, ImageFault) and error.final
+                what = "it is not tried again before it is removed and added" if final else "it is tried again"
+                _log.error("export %r cannot be served: %s; %s", known.entry.name, error, what)
+                if final:
+                    return
             else:
                 _log.info("export %r is served", known.entry.name)
                 return

@@ -174,21 +174,21 @@ class Worker:
         try:
             threading.Thread(target=self._answer, args=(message, work), daemon=True).start()
         except RuntimeError as error:
-            self._tell({"id": message["id"], "error": f"worker: {error}"})
+            self._tell({"id": message["id"], "fault": _failed(error)})
 
     def _answer(self, message: dict[str, Any], work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         answer: dict[str, Any] = {"id": message["id"]}
         try:
             answer |= work(message)
         except KeyError:
-            answer["error"] = f"{message['name']!r}: there is no export of this name"
+            answer["fault"] = (repr(message["name"]), "NotFound", "there is no export of this name", False)
         except ImageFault as fault:
-            answer["error"] = str(fault)
+            answer["fault"] = (fault.subject, fault.reason, fault.message, fault.retry)
         except OSError as error:
-            answer["error"] = f"{error.filename or repr(message.get('name'))}: {error.strerror}"
+            answer["fault"] = (str(error.filename or repr(message.get("name"))), "Failed", str(error.strerror), True)
         except Exception as error:
             _log.exception("a question of the process that listens cannot be answered")
-            answer["error"] = f"worker: {error}"
+            answer["fault"] = _failed(error)
         self._tell(answer)
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -197,6 +197,11 @@ class Worker:
                 channel.send(self._end, message)
             except OSError as error:
                 _log.debug("the process that listens is gone: %s", error)
+
+
+def _failed(error: Exception) -> tuple[str, str, str, bool]:
+    """What ImageFault is made of, for what is no fault of an export: it may succeed later."""
+    return ("worker", "Failed", str(error), True)
 
 
 def _removed(guest: Guest, name: str) -> bool:

@@ -120,6 +120,46 @@ class TestHolding:
         lease.release()
 
 
+class Refusing(Opener):
+    """Fails each time."""
+
+    def __init__(self, reason: str, retry: bool) -> None:
+        super().__init__(Afar(AfarOptions("", 0)))
+        self.fault = (reason, "it is no disk", retry)
+        self.asked = 0
+
+    def open(self, entry: Entry, progress: Progress) -> Export:
+        self.asked += 1
+        raise ImageFault("layer", *self.fault)
+
+
+class TestFaults:
+    """The bytes of an image that came for nothing are not fetched again for each client."""
+
+    @pytest.mark.parametrize(
+        ("source", "reason", "retry", "asked"),
+        [
+            ("docker://far/image", "WrongDigest", False, 1),
+            ("docker://far/image", "TooSlow", True, 3),
+            ("docker://far/image", "Denied", False, 3),
+            ("/dev/null", "NoDisk", False, 3),
+        ],
+    )
+    def test_final_ones_are_not_met_again(self, source: str, reason: str, retry: bool, asked: int) -> None:
+        opener = Refusing(reason, retry)
+        catalog = Catalog(opener)
+        catalog.add(Entry("disk", source))
+        for _ in range(3):
+            with pytest.raises(ImageFault, match="layer: it is no disk"):
+                catalog.take("disk")
+        assert opener.asked == asked
+        catalog.remove("disk")
+        catalog.add(Entry("disk", source))
+        with pytest.raises(ImageFault, match="layer: it is no disk"):
+            catalog.take("disk")
+        assert opener.asked == asked + 1
+
+
 class TestWorkersWithoutThreads:
     @pytest.fixture
     def end(self, tmp_path: Path) -> Iterator[socket.socket]:
@@ -156,7 +196,7 @@ class TestWorkersWithoutThreads:
                 assert client.recv(1) == b""
             entry = Entry("disk", "/dev/null").record()
             channel.send(end, {"do": "add", "id": 2, "entry": entry, "pin": False})
-            assert self._told(end) == {"id": 2, "error": "worker: can't start new thread"}
+            assert self._told(end) == {"id": 2, "fault": ["worker", "Failed", "can't start new thread", True]}
         with welcome(3) as client:
             assert len(client.recv(wire.GREETING.size)) == wire.GREETING.size
         assert self._told(end) == {"left": 1}

@@ -11,12 +11,13 @@ from ingot.images.container_disk import ContainerDisk
 from ingot.images.content import Content, Extent
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
-from ingot.images.gzip_index import Index, IndexBuilder, Span
+from ingot.images.gzip_index import MOST_SPAN, Index, IndexBuilder, Obstacle, Span
 from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.memory import Memory
 from ingot.images.lazy.table import ChunkTable
 from ingot.images.registry.failover import read_anew
+from ingot.images.tar import Member
 
 Progress = Callable[[int, int], None]
 
@@ -73,35 +74,46 @@ def _index(disk: ContainerDisk, cache: Cache, progress: Progress) -> tuple[Index
 
 def _read_once(disk: ContainerDisk, path: Path, cache: Cache, progress: Progress) -> int:
     """How many bytes were read."""
-    with _Filling(path, disk.layer.digest, disk.blob.size, cache) as builder:
-        with disk.stream(index=builder) as stream:
-            for _ in stream:
-                progress(stream.fetched, stream.total)
-        if not builder.made:
-            message = (
-                f"its layer cannot be read at any place with an index of at most {cache.indexes.limit} bytes, half of"
-                " --cache-size: pull it, or push it with `ingot image push`"
-            )
-            raise ImageFault(disk.blob.subject, "NotLazy", message)
+    with _Filling(path, disk.layer.digest, disk.blob, cache) as builder, disk.stream(index=builder) as stream:
+        for _ in stream:
+            progress(stream.fetched, stream.total)
         return stream.fetched
 
 
 class _Filling(IndexBuilder):
     """Makes an index, and keeps the spans in the cache on the way. Each is known by its own digest: nobody asks for it
-    before the index is there, and so the whole layer verified."""
+    before the index is there, and so the whole layer verified.
 
-    def __init__(self, path: Path, digest: Digest, blob_size: int, cache: Cache) -> None:
-        super().__init__(path, digest, blob_size, cache.indexes.limit)
+    The stream ends with the fault NotLazy as soon as there can be no index: the rest would come for nothing."""
+
+    def __init__(self, path: Path, digest: Digest, blob: Blob, cache: Cache) -> None:
+        super().__init__(path, digest, blob.size, cache.indexes.limit)
+        self._subject = blob.subject
         self._cache = cache
         self._content = bytearray()
 
     def add(self, output: bytes | memoryview, codec: Decompressor) -> None:
         self._content += output
         super().add(output, codec)
-        if not self.possible:
-            self._content.clear()
+        self._check()
 
     def ended(self, span: Span) -> None:
         if not span.zeros:
             self._cache.put(span.digest, bytes(self._content))
         self._content.clear()
+
+    def end(self, member: Member | None) -> None:
+        super().end(member)
+        self._check()
+
+    def _check(self) -> None:
+        match self.obstacle:
+            case None:
+                return
+            case Obstacle.ONE_FRAME:
+                why = f"is compressed in one frame, or in frames of more than {MOST_SPAN >> 20} MiB: pull it"
+            case Obstacle.LIMIT:
+                limit = self._cache.indexes.limit
+                why = f"would need an index of more than {limit} bytes, half of --cache-size: give it more, pull it"
+        message = f"its layer cannot be read at any place, since it {why}, or push it with `ingot image push`"
+        raise ImageFault(self._subject, "NotLazy", message)

@@ -28,8 +28,6 @@ Progress = Callable[[int, int], None]
 Opening = Callable[[Bounds], AbstractContextManager[Material]]
 # A checkpoint that does not fit what is there.
 _STALE = ("BadCheckpoint", "Damaged")
-# What is wrong with the way to the image, or with who we are there, and not with what came: people can mend that.
-_MENDED = frozenset(("BadCertificate", "Denied", "NotFound", "Refused", "Unauthorized", "Unreachable"))
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # A volume with less is the one that was written to until nothing was left.
 _LITTLE = 16 << 20
@@ -191,7 +189,7 @@ class _Import:
         """Whether nobody will go on with what is written."""
         if fault.reason in _STALE and state is not None:
             return False
-        hope = fault.retry or (fault.reason in _MENDED and self._journal.moved > 0)
+        hope = fault.retry or (fault.of_the_way and self._journal.moved > 0)
         return not hope or not self._material.identity or not self._journal.path.exists()
 
     def _prepare(self, state: State | None) -> tuple[Work, Target]:
