@@ -18,6 +18,7 @@ from ingot.images.content import NotNear
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.budget import SHARE, Budget
 from ingot.images.lazy.chunks import LazyChunks
+from ingot.images.lazy.flight import Lane
 from ingot.images.lazy.foresight import Foresight
 from ingot.images.lazy.local_disks import LocalDisks
 from ingot.images.lazy.near import NearChunks
@@ -324,6 +325,39 @@ def test_a_request_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch
     opened.close()
     assert time.monotonic() - began < 2.5
     remote.gate.set()
+
+
+def _no_more(*_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_without_a_thread_reads_are_faults_until_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = lazy(Remote())
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", _no_more)
+        for _ in range(12):
+            with pytest.raises(ImageFault, match="can't start new thread") as caught:
+                read(opened, 3)
+            assert caught.value.retry
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(read, opened, 3, 4).result(10) == [content(3), content(4)]
+    opened.close()
+
+
+def test_one_thread_fetches_all_where_there_are_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    remote = Remote()
+    remote.gate.clear()
+    opened = lazy(remote)
+    flights = opened._flights.demand([0])
+    remote.wait_for([0])
+    monkeypatch.setattr(threading.Thread, "start", _no_more)
+    flights += opened._flights.demand([20, 40])
+    flights += opened._flights.offer([50], Lane.GUESS)
+    remote.gate.set()
+    for flight in flights:
+        assert flight.landed.wait(10)
+        assert flight.wait() == content(flight.number)
+    opened.close()
 
 
 def test_guesses_that_fail_are_forgotten() -> None:

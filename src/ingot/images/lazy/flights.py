@@ -119,12 +119,23 @@ class Flights:
             flight.fault = ImageFault("layer", "Closed", "the image is closed")
             flight.landed.set()
             return
+        if not self._wake() and len(self._threads) < CONNECTIONS:
+            try:
+                self._grow()
+            except RuntimeError as error:
+                # Those that there are come to it.
+                if not self._threads:
+                    why = f"its chunks cannot be fetched: {error}; let the process have more (ulimit -u, TasksMax)"
+                    self._give_up(flight, ImageFault("layer", "NoThread", why, retry=True))
+                    return
         self._flights[flight.number] = flight
         self._queues[flight.lane][flight.number] = flight
-        if not self._wake() and len(self._threads) < CONNECTIONS:
-            thread = threading.Thread(target=self._work, name="lazy", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+
+    def _grow(self) -> None:
+        """One more thread. Raises RuntimeError when there is none to be had."""
+        thread = threading.Thread(target=self._work, name="lazy", daemon=True)
+        thread.start()
+        self._threads.append(thread)
 
     def _wake(self) -> bool:
         """Wakes one thread that has nothing to do; whether there was one."""
