@@ -246,6 +246,58 @@ def test_metrics_are_summed_over_processes(disk: Path, tmp_path: Path) -> None:
         assert 'ingot_serve_read_bytes_total{export="disk"} 16384.0' in figures()
 
 
+def test_figures_of_an_export_go_with_it(disk: Path, tmp_path: Path) -> None:
+    """Those of the others stay, and go nowhere but up, also when a worker dies."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    control = tmp_path / "control"
+    options = ("--processes", "2", "--metrics", f"127.0.0.1:{port}", "--control", str(control))
+    with Serving(tmp_path, *options, "--export", f"disk={disk}", "--directory", str(tmp_path)) as server:
+
+        def figures() -> str:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+                return str(answer.read().decode())
+
+        def use(name: str) -> None:
+            with server.content(name) as content:
+                read(content, 0, 4096)
+
+        def kept(name: str, count: int) -> bool:
+            return f'ingot_serve_read_bytes_total{{export="{name}"}} {4096.0 * count}' in figures()
+
+        for _ in range(4):
+            use("disk")
+        use("disk.raw")
+        for name in ("first", "second"):
+            _ingot("serve", "add", f"{name}={disk}", "--control", control)
+            for _ in range(2):
+                use(name)
+        assert kept("first", 2)
+        assert kept("second", 2)
+        # One that a worker has told of before it died, and one with a client who is there.
+        server.kill_worker()
+        wait_for(lambda: "ingot_serve_workers 2.0" in figures() and len(server.workers) == 2)
+        with server.content("second") as content:
+            read(content, 0, 4096)
+            for name in ("first", "second"):
+                _ingot("serve", "rm", name, "--control", control)
+        page = figures()
+        assert 'export="first"' not in page
+        assert 'export="second"' not in page
+        assert kept("disk", 4)
+        assert kept("disk.raw", 1)
+        # Another one of that name begins anew.
+        _ingot("serve", "add", f"first={disk}", "--control", control)
+        use("first")
+        wait_for(lambda: kept("first", 1))
+        server.kill_worker()
+        wait_for(lambda: "ingot_serve_workers 2.0" in figures() and len(server.workers) == 2)
+        assert kept("first", 1)
+        assert kept("disk", 4)
+        assert 'export="second"' not in figures()
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -11,6 +11,8 @@ from ingot.serve.entry import Entry
 from ingot.serve.export import Export
 from ingot.serve.folder import Folder
 from ingot.serve.opening import Opener
+from ingot.serve.tally import Tally
+from ingot.serve.totals import Totals
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +30,8 @@ class _Slot:
 class _Listed:
     """An entry with what is open of it, by the name of the file in a folder, or by the empty name; `faults`: why what
     could not be opened last could not. `progress`: bytes done and in all, where it is being opened and that takes
-    long. `final`: the fault of one that comes over a network, and would fail again after as many bytes."""
+    long. `totals`: what was done for clients that have gone. `final`: the fault of one that comes over a network, and
+    would fail again after as many bytes."""
 
     entry: Entry
     folder: Folder | None
@@ -36,6 +39,7 @@ class _Listed:
     faults: dict[str, str] = field(default_factory=dict)
     gone: bool = False
     progress: tuple[int, int] | None = None
+    totals: Totals = field(default_factory=Totals)
     final: tuple[str, str, str] | None = None
 
     def advance(self, done: int, whole: int) -> None:
@@ -77,6 +81,10 @@ class Lease:
     def gone(self) -> bool:
         """Whether the entry was removed."""
         return self._listed.gone
+
+    def count(self, tally: Tally) -> None:
+        """What was done for whoever used it. May be called when it is released; goes with the entry."""
+        self._catalog._count(self._listed, self.name, tally)
 
     def release(self) -> None:
         """Must be called once."""
@@ -126,6 +134,14 @@ class Catalog:
         """What is being opened and takes long: bytes done and in all."""
         with self._lock:
             return {name: listed.progress for name, listed in self._listed.items() if listed.progress is not None}
+
+    def totals(self) -> Totals:
+        """What was counted for the leases of what is listed."""
+        summed = Totals()
+        with self._lock:
+            for listed in self._listed.values():
+                summed.merge(listed.totals)
+        return summed
 
     def names(self) -> list[str]:
         """What can be asked for, as far as that is listed."""
@@ -184,6 +200,10 @@ class Catalog:
             raise
         finally:
             listed.progress = None
+
+    def _count(self, listed: _Listed, name: str, tally: Tally) -> None:
+        with self._lock:
+            listed.totals.add(name, tally)
 
     def _release(self, listed: _Listed, file: str) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ingot.images.fault import ImageFault
 from ingot.serve.entry import Entry
+from ingot.serve.ledger import Ledger
 from ingot.serve.link import Link, WorkerLost
 from ingot.serve.totals import Totals
 
@@ -48,11 +49,12 @@ class Standing:
 
 
 class Register:
-    """`links` are the workers that there are, kept by somebody else; `grace`: how many seconds the clients of a removed
-    export have. Runs in one event loop."""
+    """`links` are the workers that there are, kept by somebody else; `ledger`: what they did, of which that for removed
+    exports is forgotten; `grace`: how many seconds the clients of a removed export have. Runs in one event loop."""
 
-    def __init__(self, links: list[Link], grace: float) -> None:
+    def __init__(self, links: list[Link], ledger: Ledger, grace: float) -> None:
         self._links = links
+        self._ledger = ledger
         self._grace = grace
         self._known: dict[str, _Known] = {}
         # Exports and workers change one after the other, so that every worker knows every export. Opening them may
@@ -188,8 +190,10 @@ class Register:
         await self._dismiss(known.entry.name, 0)
 
     async def _unlist(self, name: str) -> None:
-        """No worker gives it to clients any more."""
+        """No worker gives it to clients any more, nor tells what it did for them."""
         await self._tell({"do": "remove", "name": name})
+        # With a directory that has no name, what is told of others could be of a file in it.
+        self._ledger.keep(lambda told: told != name and self._owner(told) is not None)
 
     async def _dismiss(self, name: str, seconds: float) -> None:
         """Has the clients sent away who still use what was removed under that name. That may take so long, and others

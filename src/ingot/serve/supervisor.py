@@ -9,6 +9,7 @@ from typing import Any
 from ingot.images.fault import ImageFault
 from ingot.serve.afar import AfarOptions
 from ingot.serve.entry import Entry
+from ingot.serve.ledger import Ledger
 from ingot.serve.link import Link, WorkerLost
 from ingot.serve.listening import Listener
 from ingot.serve.reception import Reception
@@ -45,9 +46,8 @@ class Supervisor:
         self._terms = terms
         self._links: list[Link] = []
         self._reception = Reception(listeners, self._links, terms.connections)
-        self._register = Register(self._links, terms.grace)
-        # What workers did that have ended.
-        self._past = Totals()
+        self._ledger = Ledger(self._links)
+        self._register = Register(self._links, self._ledger, terms.grace)
         self._started = asyncio.Event()
         self._ending = False
         self._appointing: asyncio.Task[None] | None = None
@@ -94,12 +94,8 @@ class Supervisor:
         return self._register.standing(await self.totals())
 
     async def totals(self) -> Totals:
-        """What all workers did, those that have ended included."""
-        await asyncio.gather(*(link.report() for link in self._links))
-        summed = self._past.copy()
-        for link in self._links:
-            summed.merge(link.totals)
-        return summed
+        """What all workers did for the exports that there are, those that have ended included."""
+        return await self._ledger.sum()
 
     @property
     def workers(self) -> list[int]:
@@ -161,9 +157,7 @@ class Supervisor:
         _log.error("worker %d has ended; its %d clients must connect again", link.number, link.clients)
         self._links.remove(link)
         self._appoint()
-        for total in link.totals.exports.values():
-            total.present, total.preparing = 0, (0, 0)
-        self._past.merge(link.totals)
+        self._ledger.close(link)
         for client, peer in link.untaken.values():
             self._reception.hand_over(client, peer)
 

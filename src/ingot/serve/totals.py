@@ -1,6 +1,6 @@
 """What was done for the clients of each export, over connections and processes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,10 @@ class Totals:
             mine.served += theirs.served
             mine.fetched += theirs.fetched
             mine.preparing = max(mine.preparing, theirs.preparing)
+
+    def keep(self, wanted: Callable[[str], bool]) -> None:
+        """Forgets the others."""
+        self.exports = {name: total for name, total in self.exports.items() if wanted(name)}
 
     def copy(self) -> "Totals":
         made = Totals()

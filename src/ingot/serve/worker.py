@@ -21,7 +21,6 @@ from ingot.serve.guest import Guest
 from ingot.serve.holding import Holding
 from ingot.serve.opening import Opener
 from ingot.serve.security import Contexts, Security
-from ingot.serve.totals import Totals
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +43,6 @@ class Worker:
         self._lock = threading.Lock()
         self._guests: dict[Guest, threading.Thread] = {}
         self._holding = Holding(self._catalog)
-        self._totals = Totals()
 
     def run(self) -> None:
         """Returns when it was told to end, and has."""
@@ -109,7 +107,7 @@ class Worker:
         with self._lock:
             del self._guests[guest]
             if guest.agreed is not None:
-                self._totals.add(guest.agreed.lease.name, guest.tally)
+                guest.agreed.lease.count(guest.tally)
         self._tell({"left": 1})
 
     def _expire(self) -> None:
@@ -159,9 +157,9 @@ class Worker:
 
     def _report(self, number: int) -> None:
         with self._lock:
-            totals = self._totals.copy()
+            totals = self._catalog.totals()
             for guest in self._guests:
-                if guest.agreed is not None:
+                if guest.agreed is not None and not guest.agreed.lease.gone:
                     totals.add(guest.agreed.lease.name, guest.tally)
                     totals.present(guest.agreed.lease.name)
         self._holding.report(totals)

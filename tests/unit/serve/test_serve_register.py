@@ -10,8 +10,10 @@ import pytest
 from ingot.images.fault import ImageFault
 from ingot.serve import register as module
 from ingot.serve.entry import Entry
+from ingot.serve.ledger import Ledger
 from ingot.serve.link import Link
 from ingot.serve.register import FAILED, READY, Register
+from ingot.serve.tally import Tally
 from ingot.serve.totals import Totals
 
 
@@ -26,11 +28,12 @@ class Worker:
         self.told: list[dict[str, Any]] = []
         self.may = asyncio.Event()
         self.ended = asyncio.Event()
+        self.totals = Totals()
 
     async def ask(self, message: dict[str, Any], seconds: float = 0.0) -> dict[str, Any]:
         self.told.append(message)
         if message["do"] != "open":
-            return {"folder": False}
+            return {"folder": message.get("entry", {}).get("source") == "/srv"}
         await self.may.wait()
         self.opened += 1
         outcome = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
@@ -38,10 +41,35 @@ class Worker:
             raise outcome
         return {"size": outcome}
 
+    async def report(self) -> None:
+        """It has told already."""
+
 
 DISK = Entry("disk", "docker://far/image")
 AWAY = ImageFault("far", "TooSlow", "it is away", retry=True)
 NOT_LAZY = ImageFault("layer", "NotLazy", "it is one frame")
+
+
+async def test_nothing_is_kept_of_what_is_removed() -> None:
+    """Neither of what workers did that have ended, nor of what one told before it heard of it."""
+    links: list[Link] = []
+    ledger = Ledger(links)
+    register = Register(links, ledger, 0.0)
+    worker, lost = Worker(7), Worker(7)
+    for each in (worker, lost):
+        each.may.set()
+        for name in ("vm", "disk", "images/a"):
+            each.totals.add(name, Tally())
+    links.append(cast(Link, worker))
+    for entry in (Entry("vm", "docker://far/image"), DISK, Entry("images", "/srv"), Entry("", "/srv")):
+        await register.add(entry)
+    ledger.close(cast(Link, lost))
+    await register.remove("vm")
+    summed = await ledger.sum()
+    assert {name: total.served for name, total in summed.exports.items()} == {"disk": 2, "images/a": 2}
+    await register.remove("images")
+    assert set((await ledger.sum()).exports) == {"disk"}
+    await register.close()
 
 
 class TestAfterTheStart:
@@ -53,7 +81,7 @@ class TestAfterTheStart:
     async def register(self, links: list[Link], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Register]:
         monkeypatch.setattr(module, "_START_SECONDS", 0.001)
         monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.001)
-        made = Register(links, 0.0)
+        made = Register(links, Ledger(links), 0.0)
         yield made
         await made.close()
 
