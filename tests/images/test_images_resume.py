@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import json
+import lzma
 import math
 import os
 import re
@@ -17,7 +19,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import lz4.frame  # type: ignore[import-untyped]
 import pytest
+from backports import zstd
 
 from images.servers.limited import LimitedProxy
 from images.servers.registry import DockerRegistry
@@ -38,6 +42,20 @@ STEP = 4 << 20
 LOST = 5 << 19
 # The same of a qcow2, which is written in larger pieces.
 QCOW2_KILLS, QCOW2_STEP, QCOW2_LOST = 2, 10 << 20, 17 << 19
+# What one frame, or one xz stream, holds: it comes in a quarter of a second, in which one checkpoint is noted.
+FRAME, FRAME_KILLS, FRAME_STEP = 1 << 20, 2, 4 << 20
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "zstd": zstd.compress,
+    "xz": functools.partial(lzma.compress, preset=0),
+    "lz4": lz4.frame.compress,
+}
+# The command, with all that is noted brought to the disk, as on a line on which places to go on come seldom.
+SYNCED = """
+from ingot.cli.main import main
+from ingot.images.pipeline import copier, pour
+copier.SYNC_SECONDS = pour.SYNC_SECONDS = 0.0
+main()
+"""
 GZIP = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
@@ -84,14 +102,19 @@ def _push_own(registry: Registry, disk: Path, reference: Reference) -> str:
 
 
 def _push_raw(registry: Registry, disk: Path, reference: Reference) -> str:
-    content = disk.read_bytes()
+    return _push_bytes(registry, disk.read_bytes(), reference)
+
+
+def _push_bytes(registry: Registry, content: bytes, reference: Reference) -> str:
     pushed = registry.push_blob(reference, [content], media_type="application/octet-stream")
     return f"/v2/{reference.repository}/blobs/{pushed.digest}"
 
 
-def _pull(source: str, target: Path, *options: str, home: Path | None = None) -> subprocess.Popen[str]:
+def _pull(
+    source: str, target: Path, *options: str, home: Path | None = None, synced: bool = False
+) -> subprocess.Popen[str]:
     # A shell's background jobs, and so these tests in one, are started with SIGINT ignored.
-    begin = ["env", "--default-signal=INT", sys.executable, "-m", "ingot"]
+    begin = ["env", "--default-signal=INT", sys.executable, *(("-c", SYNCED) if synced else ("-m", "ingot"))]
     command = [*begin, "image", "pull", source, str(target), "-o", "json", *options]
     # Homes have settings and credentials.
     place = str(home or target.parent)
@@ -173,6 +196,36 @@ def test_goes_on_after_kills(
         subprocess.run(["qemu-img", "compare", "-q", "-f", "raw", "-F", "qcow2", disk, target], check=True)
     else:
         assert target.read_bytes() == disk.read_bytes()
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_goes_on_between_frames(
+    tmp_path: Path,
+    registry: Registry,
+    repository: Callable[[], Reference],
+    proxy: LimitedProxy,
+    name: str,
+) -> None:
+    disk = os.urandom(12 * FRAME)
+    frames = [PACKERS[name](disk[start : start + FRAME]) for start in range(0, len(disk), FRAME)]
+    source = f"http://{proxy.host}{_push_bytes(registry, b''.join(frames), repository())}"
+    target, journal = tmp_path / "disk", tmp_path / ".disk.ingot-journal"
+    for _ in range(FRAME_KILLS):
+        assert _kill(_pull(source, target, synced=True), proxy, journal, FRAME_STEP)
+    # Each was killed when it had noted one frame more at least.
+    assert _finish(_pull(source, target), proxy)["resumedFrom"] >= FRAME_KILLS * FRAME
+    assert target.read_bytes() == disk
+
+
+def test_goes_on_with_what_was_synced_last(
+    tmp_path: Path, registry: Registry, repository: Callable[[], Reference], disk: Path, proxy: LimitedProxy
+) -> None:
+    """Of a disk whose chunks come in any order."""
+    source = f"{proxy.host}/{_push_own(registry, disk, repository())}"
+    target, journal = tmp_path / "disk", tmp_path / ".disk.ingot-journal"
+    assert _kill(_pull(source, target, synced=True), proxy, journal)
+    assert _finish(_pull(source, target), proxy)["resumedFrom"] > 0
+    assert target.read_bytes() == disk.read_bytes()
 
 
 @pytest.mark.parametrize("push", [_push_gzip, _push_own], ids=["gzip", "chunked"])

@@ -46,6 +46,14 @@ def test_after_a_restart_only_what_was_synced_counts(path: Path, monkeypatch: py
     assert Journal(path, "source", "raw", "place").load() == STATE
 
 
+def test_what_is_synced_counts_as_long_as_the_machine_runs_too(path: Path) -> None:
+    written = Journal(path, "source", "raw", "place")
+    written.save(STATE)
+    written.save_durable(LATER)
+    assert written.moved == LATER.moved
+    assert Journal(path, "source", "raw", "place").load() == LATER
+
+
 def test_what_counted_after_a_restart_still_does_after_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Journal(path, "source", "raw", "place").save_durable(STATE)
     monkeypatch.setattr(journals, "boot_id", lambda: "second boot")

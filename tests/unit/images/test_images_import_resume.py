@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import math
 import random
 import subprocess
 from collections.abc import Callable
@@ -101,8 +102,14 @@ def test_goes_on_from_every_write(tmp_path: Path, images: dict[str, Path], name:
     assert [each.name for each in tmp_path.iterdir()] == ["disk"]
 
 
+@pytest.mark.parametrize("synced", [False, True], ids=["in the kernel's hands", "on the disk"])
 @pytest.mark.parametrize("name", ["raw", "qcow2.gz"])
-def test_what_is_done_is_not_done_again(tmp_path: Path, images: dict[str, Path], name: str) -> None:
+def test_what_is_done_is_not_done_again(
+    tmp_path: Path, images: dict[str, Path], name: str, synced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it comes so slowly that each step is brought to the disk."""
+    for module in (copier, pour):
+        monkeypatch.setattr(module, "SYNC_SECONDS", 0.0 if synced else math.inf)
     target = tmp_path / "disk"
     assert _killed_after(8, images[name], target, "raw")
     imported = _import(images[name], target, "raw")

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+from array import array
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,22 @@ def test_too_many_pieces_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         spool.add(1000, memoryview(b"x"))
     assert spool.has(101, 1)
     assert not spool.has(102, 1)
+    spool.close()
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_checkpoint_on_the_disk_leaves_no_use_for_those_before(tmp_path: Path, earlier: bool) -> None:
+    path = tmp_path / "spool"
+    spool = spool_module.Spool.create(path)
+    if earlier:
+        spool.close()
+        spool = spool_module.Spool.reopen(path, array("Q"), array("Q"))
+    for start, lasting in ((0, False), (MIB, True), (2 * MIB, True)):
+        spool.keep(start, memoryview(bytearray(b"x" * MIB)))
+        spool.note(lasting)
+    spool.keep(3 * MIB, memoryview(b""))
+    assert path.stat().st_blocks * 512 == MIB
+    assert spool.kept(2 * MIB, MIB) == b"x" * MIB
     spool.close()
 
 

@@ -105,7 +105,7 @@ class Journal:
 
     def save_durable(self, state: State) -> None:
         """Remembers that this much is on disk, whatever happens to the machine. Raises OSError."""
-        self._record.durable = state
+        self._record.latest = self._record.durable = state
         self._write(sync=True)
 
     def save_finished(self, finished: Finished, *, for_good: bool) -> None:

@@ -43,7 +43,7 @@ class Sink(Protocol):
         """All that is needed to go on, between two calls of `feed`; None where that is impossible."""
 
     def note(self, lasting: bool) -> None:
-        """The oldest state that was not noted is in the journal; `lasting`: as the one for after the loss of the
+        """The oldest state that was not noted is in the journal; `lasting`: also as the one for after the loss of the
         machine. For any thread."""
 
     def sync(self) -> None:

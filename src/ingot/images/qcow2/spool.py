@@ -69,7 +69,7 @@ class Spool:
         self._kept[self._taken] = (start, start + len(data))
 
     def note(self, lasting: bool) -> None:
-        """The oldest checkpoint that was not noted yet is where the next process goes on; with `lasting`, where it does
+        """The oldest checkpoint that was not noted yet is where the next process goes on; with `lasting`, also
         after the loss of the machine. For any thread."""
         self._notes.append(lasting)
 
@@ -77,11 +77,10 @@ class Spool:
         """Gives back the room of what was kept for checkpoints that nobody will go on from any more."""
         while self._notes:
             self._noted += 1
+            self._latest = self._noted
             if self._notes.popleft():
                 self._lasting = self._noted
-            else:
-                self._latest = self._noted
-        if self._earlier and not (self._latest and self._lasting):
+        if self._earlier and not self._lasting:
             return
         for number in [number for number in self._kept if number <= self._noted]:
             if number not in (self._latest, self._lasting):
