@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ingot.images.container_disk import ContainerDisk
 from ingot.images.content import Content, read
-from ingot.images.disk import open_disk
+from ingot.images.disk import FOREIGN, format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.qcow2.layout import Layout
 from ingot.images.qcow2.writer import Qcow2Image, nonzero
@@ -18,13 +18,16 @@ def first_difference(local: Content, disk: ContainerDisk, progress: Progress) ->
     """The first byte in which a local disk differs from that of an image; None where they are the same.
 
     A disk that Ingot pushed is compared by digests, and nothing is fetched but its table; others are read, and a layer
-    without a table as a whole. Raises ImageFault.
+    without a table, or with a disk that QEMU alone decodes, as a whole. Raises ImageFault.
     """
     if disk.pieces is None:
         return _beside_stream(local, disk, progress)
     if same_file(Qcow2Image(local, Layout(local.size, nonzero(local))), disk.pieces, progress):
         return None
-    return _search(local, open_disk(disk.content(), subject=disk.blob.subject), progress)
+    file = disk.content()
+    if (format := format_of(file)) in FOREIGN:
+        return _beside_stream(local, disk, progress)
+    return _search(local, open_disk(file, format, subject=disk.blob.subject), progress)
 
 
 def _beside_stream(local: Content, disk: ContainerDisk, progress: Progress) -> int | None:

@@ -9,8 +9,9 @@ from ingot.images.qcow2.reader import Qcow2
 from ingot.images.sniff import HEAD, refuse, sniff
 
 _RAW = ("raw", "iso")
-_FOREIGN = ("vmdk", "vdi", "vhdx", "vhd")
-FORMATS = (*_RAW, "qcow2", *_FOREIGN)
+# What QEMU decodes, from files only.
+FOREIGN = ("vmdk", "vdi", "vhdx", "vhd")
+FORMATS = (*_RAW, "qcow2", *FOREIGN)
 
 
 def open_disk(
@@ -47,7 +48,7 @@ def _decoded(content: Content, format: str, subject: str, limit: int) -> Content
         if content.size > limit:
             raise ImageFault(subject, "TooLarge", f"its disk has {content.size} bytes; at most {limit} fit")
         return content
-    if format in _FOREIGN:
+    if format in FOREIGN:
         # It needs the client of NBD, which takes time to import.
         from ingot.images.foreign import ForeignDisk
 

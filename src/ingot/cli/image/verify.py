@@ -31,7 +31,7 @@ def verify(reference: str, file: Path | None, platform: "Platform | None", acces
 
     Without FILE all of the image is read, and every blob and every chunk compared with its digest; of an index, all of
     its images, unless --platform names one. With FILE, a raw or qcow2 disk, that is compared with the image's disk: by
-    digests where it has chunks, else by reading all of it.
+    digests where Ingot pushed it, else by reading it.
     """
     from ingot.images.reference import Reference
 
