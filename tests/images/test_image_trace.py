@@ -70,6 +70,13 @@ def test_without_a_text_the_guest_must_have_read_something(trace: Callable[..., 
     assert json.loads(trace("--show", "--output", "json").output)["chunks"] > 64
 
 
+def test_a_guest_that_says_nothing_more_is_watched_on(trace: Callable[..., Result]) -> None:
+    """A command may close its output, or send it elsewhere."""
+    script = "exec >/dev/null 2>&1; nbdcopy {nbd} null:; exec sleep 60"
+    assert trace("--seconds", "3", "--", "sh", "-c", script).exit_code == 0
+    assert json.loads(trace("--show", "--output", "json").output)["chunks"] > 64
+
+
 def test_the_cache_is_bounded(trace: Callable[..., Result], tmp_path: Path) -> None:
     limit = 512 << 10
     done = trace("--cache-size", str(limit), "--", "nbdcopy", "{nbd}", "null:")
@@ -90,6 +97,8 @@ def test_until_the_guest_has_started(trace: Callable[..., Result]) -> None:
         (("--until", "up", "--seconds", "1", "--", "sleep", "60"), "did not print 'up' in 1 s; nothing is attached"),
         (("--seconds", "1", "--", "sh", "-c", "nbdinfo {nbd}; exec sleep 60"), "chunks only, so it has not started"),
         (("--", "sh", "-c", "echo no such machine; exit 3"), "sh: it ended with 3: no such machine"),
+        (("--until", "up", "--seconds", "1", "--", "sh", "-c", "exec sleep 60 >&- 2>&-"), "did not print 'up' in 1 s"),
+        (("--", "sh", "-c", "exec >&- 2>&-; nbdinfo {nbd}; exit 3"), "sh: it ended with 3: it said nothing"),
         (("--", "false"), "false: it ended with 1: it said nothing"),
         (("--", "no-such-program"), "no-such-program: it is not there"),
     ],

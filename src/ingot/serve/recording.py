@@ -85,7 +85,11 @@ def _listen(process: subprocess.Popen[bytes], boot: Boot) -> tuple[str, bytes]:
                 break
             data = os.read(process.stdout.fileno(), _KEPT)
             if not data:
-                process.wait(max(deadline - time.monotonic(), 0.1))
+                try:
+                    process.wait(max(deadline - time.monotonic(), 0.1))
+                except subprocess.TimeoutExpired:
+                    # It has closed its output, or sent it elsewhere, and goes on.
+                    break
                 return "ended", said
             said = (said + data)[-_KEPT:]
             if boot.marker and boot.marker.encode() in said:
