@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import OCI_CONFIG, OCI_MANIFEST, Manifest, encode
 
 SIZE = 32 << 20
+BOMB = 256 << 20
 ALONE = LazyOptions(follow=False)
 
 
@@ -96,6 +98,38 @@ def test_a_small_cache_is_told_as_what_it_is(registry: Registry, gzipped: Refere
     ) as caught:
         open_lazy(registry, gzipped, Cache(tmp_path / "cache", 16384), ALONE)
     assert caught.value.reason == "NotLazy"
+
+
+@pytest.fixture
+def bomb(registry: Registry, repository: Callable[[], Reference]) -> Reference:
+    """A layer that unpacks to a thousand times what it has."""
+    header = tarfile.TarInfo("disk/disk.raw")
+    header.size = BOMB
+    packer = zlib.compressobj(9, wbits=31)
+    parts = [packer.compress(header.tobuf()), *(packer.compress(bytes(1 << 20)) for _ in range(BOMB >> 20))]
+    return push(registry, repository(), b"".join([*parts, packer.compress(bytes(1024)), packer.flush()]), "gzip")
+
+
+def test_a_layer_that_unpacks_to_far_more_takes_no_room(registry: Registry, bomb: Reference, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    found = open_lazy(registry, bomb, cache, ALONE)
+    assert found.size == BOMB
+    # The first span has the header of the tar too, and what came with that.
+    assert all(not extent.data for extent in found.extents(8 << 20, BOMB))
+    assert read(found, BOMB - 4096, 4096) == bytes(4096)
+    found.close()
+    assert sum(path.stat().st_size for path in cache.directory.rglob("*") if path.is_file()) < BOMB >> 4
+
+
+def test_one_whose_index_would_take_much_memory_is_not_lazy(
+    registry: Registry, bomb: Reference, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingot.images.gzip_index.MOST_POINTS", BOMB >> 22)
+    cache = Cache(tmp_path / "cache")
+    with pytest.raises(ImageFault, match=r"unpacks to more than .* TiB: pull it, or push") as caught:
+        open_lazy(registry, bomb, cache, ALONE)
+    assert (caught.value.reason, caught.value.retry) == ("NotLazy", False)
+    assert not cache.indexes.size()
 
 
 def test_it_is_not_read_for_a_trace_that_it_cannot_have(gzipped: Reference, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from ingot.images.tar import Member
 SPAN = 1 << 20
 # A stream without checkpoints for so long, as zstd in one frame, gets no index.
 MOST_SPAN = 8 << 20
+# As a TiB has. Each takes some hundred bytes of memory, and a layer may unpack to a thousand times what it has.
+MOST_POINTS = 1 << 20
 # Behind a point there must be something to read: what ISA-L has in hand at the end of a stream is less than this.
 _LEAST_REST = 64
 _KIND = b"ingindx1"
@@ -42,6 +44,7 @@ class Obstacle(Enum):
 
     ONE_FRAME = auto()
     LIMIT = auto()
+    POINTS = auto()
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -75,7 +78,8 @@ class IndexBuilder:
     """
 
     def __init__(self, path: Path, digest: Digest, blob_size: int, limit: int = _LIMIT) -> None:
-        """An index of more than `limit` bytes is not made. Raises OSError when no file can be made beside `path`."""
+        """An index of more than `limit` bytes, or with too many points for memory, is not made. Raises OSError when no
+        file can be made beside `path`."""
         # Whether the index is there: not before the end, nor for a stream that has no places to begin at.
         self.made = False
         self._limit = limit
@@ -121,6 +125,9 @@ class IndexBuilder:
             self.obstacle = Obstacle.ONE_FRAME
 
     def _open_span(self, position: int, checkpoint: bytes) -> None:
+        if len(self._spans) == MOST_POINTS:
+            self.obstacle = Obstacle.POINTS
+            return
         if self._written + len(checkpoint) > self._limit:
             self.obstacle = Obstacle.LIMIT
             return
@@ -145,7 +152,7 @@ class IndexBuilder:
             self._close_span()
         table = _Table(str(self._digest), self._blob_size, self._size, self._codec, member, self._spans)
         sealed = seal_record(_KIND, table)
-        if self._written + len(sealed) > self._limit or len(sealed) > _MOST_TABLE:
+        if self._written + len(sealed) > self._limit:
             self.obstacle = Obstacle.LIMIT
             return
         self._file.write(sealed)

@@ -16,12 +16,13 @@ from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingot.images import gzip_index
 from ingot.images.blob import FileBlob
 from ingot.images.chunk import Chunk
 from ingot.images.content import read
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
-from ingot.images.gzip_index import Index, IndexBuilder
+from ingot.images.gzip_index import Index, IndexBuilder, Obstacle
 from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
 from ingot.images.recent import Recent
 from ingot.images.stream import open_stream
@@ -139,6 +140,22 @@ def test_one_that_would_be_too_large_is_not_made(tmp_path: Path, gzipped: Indexe
         assert not builder.made
         assert builder._scratch.stat().st_size <= limit
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("spare", [-1, 0])
+def test_one_of_too_many_points_is_not_made(
+    tmp_path: Path, gzipped: Indexed, spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in memory long before the end of a layer that unpacks to far more than it has."""
+    index = gzipped.open()
+    most = len(index.spans) + spare
+    index.close()
+    monkeypatch.setattr(gzip_index, "MOST_POINTS", most)
+    with IndexBuilder(tmp_path / "index", gzipped.digest, gzipped.blob.size) as builder:
+        with open_stream(gzipped.blob, digest=gzipped.digest, layer=True, index=builder) as stream:
+            assert sum(len(piece) for piece in stream) == len(DISK)
+        assert (builder.made, builder.obstacle) == ((True, None) if spare == 0 else (False, Obstacle.POINTS))
+        assert len(builder._spans) == most
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)

@@ -11,7 +11,7 @@ from ingot.images.container_disk import ContainerDisk
 from ingot.images.content import Content, Extent
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
-from ingot.images.gzip_index import MOST_SPAN, Index, IndexBuilder, Obstacle, Span
+from ingot.images.gzip_index import MOST_POINTS, MOST_SPAN, SPAN, Index, IndexBuilder, Obstacle, Span
 from ingot.images.indexed_blob import IndexedBlob, IndexedChunks
 from ingot.images.lazy.chunks import LazyChunks
 from ingot.images.lazy.memory import Memory
@@ -112,6 +112,8 @@ class _Filling(IndexBuilder):
                 return
             case Obstacle.ONE_FRAME:
                 why = f"is compressed in one frame, or in frames of more than {MOST_SPAN >> 20} MiB: pull it"
+            case Obstacle.POINTS:
+                why = f"unpacks to more than {MOST_POINTS * SPAN >> 40} TiB: pull it"
             case Obstacle.LIMIT:
                 limit = self._cache.indexes.limit
                 why = f"would need an index of more than {limit} bytes, half of --cache-size: give it more, pull it"
