@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from control.world import World
@@ -15,6 +15,7 @@ from ingot.api.resources import (
     DATA_VOLUMES,
     PODS,
     SNAPSHOT_CLASSES,
+    SNAPSHOT_CONTENTS,
     SNAPSHOTS,
     STORAGE_CLASSES,
     VOLUME_CLAIMS,
@@ -122,9 +123,31 @@ class Storage(World):
     async def snapshotted(self, name: str, namespace: str = "", **status: Any) -> Object:
         """The snapshotter: the VolumeSnapshot, once it is there, can be used."""
         where = namespace or self.namespace
-        await eventually(lambda: self.client.get(SNAPSHOTS, name, where))
-        told = {"status": status or {"readyToUse": True, "creationTime": WHEN, "restoreSize": "1Gi"}}
-        return await self.client.patch(SNAPSHOTS, name, told, where, subresource="status")
+        snapshot = await eventually(lambda: self.client.get(SNAPSHOTS, name, where))
+        told = status or {"readyToUse": True, "creationTime": WHEN, "restoreSize": "1Gi"}
+        told = {"boundVolumeSnapshotContentName": await self._content(snapshot), **told}
+        return await self.client.patch(SNAPSHOTS, name, {"status": told}, where, subresource="status")
+
+    async def _content(self, snapshot: Object) -> str:
+        """What the storage has of it: the name."""
+        where, name = snapshot["metadata"]["namespace"], snapshot["spec"]["source"].get("persistentVolumeClaimName")
+        claim = await self.client.get(VOLUME_CLAIMS, name, where)
+        reference = {"namespace": where, "name": snapshot["metadata"]["name"], "uid": uid_of(snapshot)}
+        made = {
+            "apiVersion": SNAPSHOT_CONTENTS.api_version,
+            "kind": SNAPSHOT_CONTENTS.kind,
+            "metadata": {"name": f"snapcontent-{uid_of(snapshot)}"},
+            "spec": {
+                "deletionPolicy": "Delete",
+                "driver": f"{self.fast}.example",
+                "source": {"volumeHandle": claim["spec"]["volumeName"]},
+                "sourceVolumeMode": claim["spec"]["volumeMode"],
+                "volumeSnapshotRef": reference,
+            },
+        }
+        with suppress(ApiError):
+            await self.client.create(SNAPSHOT_CONTENTS, made)
+        return str(made["metadata"]["name"])
 
 
 @asynccontextmanager

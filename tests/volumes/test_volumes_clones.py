@@ -89,6 +89,32 @@ async def test_a_snapshot_keeps_what_its_volume_had(shelf: Shelf, client: Client
     assert await shelf.content("restored", SIZE) == wares.disk
 
 
+@pytest.mark.parametrize(("mode", "other"), [("Block", "Filesystem"), ("Filesystem", "Block")])
+async def test_a_snapshot_is_restored_as_it_was_and_in_the_other_mode(
+    shelf: Shelf, web: Nginx, wares: Wares, mode: str, other: str
+) -> None:
+    await shelf.make(volume("golden", {"http": {"url": f"{web.http}/disk.qcow2"}}, storage={"volumeMode": mode}))
+    await shelf.filled("golden")
+    where = ("-n", shelf.namespace)
+    await ingot(shelf.server, "volume", "snapshot", "golden", "shot", *where)
+    await ingot(shelf.server, "volume", "restore", "shot", "same", *where)
+    source = {"snapshot": {"namespace": shelf.namespace, "name": "shot"}}
+    await shelf.make(volume("other", source, storage={"volumeMode": other}))
+    await shelf.filled("other")
+    for name, expected in (("same", mode), ("other", other)):
+        assert (await shelf.claim(name))["spec"]["volumeMode"] == expected
+        assert await shelf.content(name, SIZE) == wares.disk
+    (why,) = await eventually(partial(shelf.events, await shelf.claim("other"), "CloneStrategySelected"))
+    assert why == f"clone strategy copy: volumeMode of the source is {mode}, of the target {other}"
+
+    async def alone() -> bool:
+        claims = (await shelf.client.list(VOLUME_CLAIMS, shelf.namespace))["items"]
+        return {each["metadata"]["name"] for each in claims} == {"golden", "same", "other"}
+
+    await eventually(alone)
+    await shelf.idle()
+
+
 async def test_a_target_that_is_too_small_is_refused_or_fails_in_the_same_words(shelf: Shelf, web: Nginx) -> None:
     """The latter where its source comes later."""
     place = {"namespace": shelf.namespace, "name": "golden"}

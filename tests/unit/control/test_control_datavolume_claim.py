@@ -80,14 +80,11 @@ def test_sizes_are_whole_mebibytes_before_they_grow() -> None:
 
 def test_a_clone_without_a_size_is_as_its_source() -> None:
     """A copy of a filesystem needs no more room than the filesystem has that it is copied from."""
-    origin = {"spec": {"volumeMode": "Filesystem"}}
-    same = claim.spec_of(volume({"pvc": {}}, storage={}), FAR, GIB, origin)
+    same = claim.spec_of(volume({"pvc": {}}, storage={}), FAR, GIB, "Filesystem")
     assert (same["volumeMode"], same["resources"]["requests"]["storage"]) == ("Filesystem", "1Gi")
-    block = claim.spec_of(volume({"pvc": {}}, storage={}), FAR, GIB, {"spec": {"volumeMode": "Block"}})
+    block = claim.spec_of(volume({"pvc": {}}, storage={}), FAR, GIB, "Block")
     assert (block["volumeMode"], block["resources"]["requests"]["storage"]) == ("Block", "1Gi")
-    grown = claim.spec_of(
-        volume({"pvc": {}}, storage={"volumeMode": "Filesystem"}), FAR, GIB, {"spec": {"volumeMode": "Block"}}
-    )
+    grown = claim.spec_of(volume({"pvc": {}}, storage={"volumeMode": "Filesystem"}), FAR, GIB, "Block")
     assert int(grown["resources"]["requests"]["storage"]) > GIB
 
 

@@ -47,7 +47,7 @@ CREATED_FOR = "cdi.kubevirt.io/createdForDataVolume"
 PRE_POPULATED = "cdi.kubevirt.io/storage.prePopulated"
 # Of a claim: the uid of the DataVolume that was done with it, and is to be deleted without it.
 RELEASED_BY = "ingot.io/released-by"
-# Which claim a prime is filled for, by its namespace and name.
+# Which claim a prime, or what is between a claim and its clone, is made for: by its namespace and name.
 PRIME_FOR = "ingot.io/prime-for"
 # Of a claim: the claim or snapshot that it is a clone of, as NAMESPACE/NAME. What it was made from may be gone since.
 CLONED_FROM = "ingot.io/cloned-from"

@@ -83,8 +83,9 @@ def waits_for_consumer(claim: Object, classes: Cache) -> bool:
     return (class_of(claim["spec"], classes) or {}).get("volumeBindingMode") == _DELAYED
 
 
-def spec_of(volume: Object, storage_class: Object | None, size: int, like: Object | None = None) -> Object:
-    """The claim's spec. `size`: in bytes, for a volume that leaves choices to us; `like`: the claim that is cloned.
+def spec_of(volume: Object, storage_class: Object | None, size: int, mode: str = "") -> Object:
+    """The claim's spec. `size`: in bytes, for a volume that leaves choices to us; `mode`: the volumeMode of what is
+    cloned, "" where nothing is, or nobody knows.
 
     Raises VolumeFault for what no claim can be made of.
     """
@@ -98,11 +99,11 @@ def spec_of(volume: Object, storage_class: Object | None, size: int, like: Objec
     elif wish.get("storageClassName") != "" or not spec.get("accessModes"):
         # What a class would have us choose cannot be guessed: it may come in a moment, as on a machine that starts.
         raise _no_class(wish)
-    spec["volumeMode"] = spec.get("volumeMode") or _mode_like(volume, like)
+    spec["volumeMode"] = spec.get("volumeMode") or _mode_like(volume, mode)
     spec["accessModes"] = spec.get("accessModes") or ["ReadWriteOnce"]
     grows = spec["volumeMode"] == "Filesystem" and not is_local(storage_class)
     # A copy of a filesystem needs no more room than the filesystem that it is copied from.
-    is_copy = like is not None and _mode(like["spec"]) == "Filesystem" and requested(wish) is None
+    is_copy = mode == "Filesystem" and requested(wish) is None
     if grows and not is_copy:
         size = with_overhead(size)
     resources = spec.setdefault("resources", {})
@@ -112,7 +113,7 @@ def spec_of(volume: Object, storage_class: Object | None, size: int, like: Objec
 
 def _check(volume: Object, wish: Object) -> None:
     where = "storage" if is_free(volume) else "pvc"
-    if volume["spec"].get("contentType") == "archive" and _mode(wish) == "Block":
+    if volume["spec"].get("contentType") == "archive" and mode_of(wish) == "Block":
         message = f"spec.{where}.volumeMode: an archive needs a Filesystem to be unpacked in. This is final"
         raise VolumeFault("ErrClaimNotValid", message, final=True)
     if wish.get("volumeName") and (volume["spec"].get("source") or volume["spec"].get("sourceRef")):
@@ -132,12 +133,13 @@ def _no_class(wish: Object) -> VolumeFault:
     return VolumeFault("ErrClaimNotValid", f"spec.storage.storageClassName: {why}; the claim is made once there is one")
 
 
-def _mode(spec: Object) -> str:
+def mode_of(spec: Object) -> str:
+    """The volumeMode of a claim with this spec."""
     return str(spec.get("volumeMode") or "Filesystem")
 
 
-def _mode_like(volume: Object, like: Object | None) -> str:
-    return "Filesystem" if like is None or volume["spec"].get("contentType") == "archive" else _mode(like["spec"])
+def _mode_like(volume: Object, mode: str) -> str:
+    return "Filesystem" if volume["spec"].get("contentType") == "archive" else mode or "Filesystem"
 
 
 def render(volume: Object, spec: Object, reference: Object | None, *, local: bool, origin: Key | None = None) -> Object:
@@ -151,7 +153,7 @@ def render(volume: Object, spec: Object, reference: Object | None, *, local: boo
         "namespace": namespace_of(volume),
         "labels": {
             **names.APP_LABELS,
-            **(_FULL_BY_NATURE if _mode(spec) == "Filesystem" else {}),
+            **(_FULL_BY_NATURE if mode_of(spec) == "Filesystem" else {}),
             **(volume["metadata"].get("labels") or {}),
         },
         "annotations": {**_told(volume), **({names.CLONED_FROM: str(origin)} if origin else {})},

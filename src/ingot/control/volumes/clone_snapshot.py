@@ -14,6 +14,8 @@ from ingot.kube.objects import is_deleting
 
 _PREFIX = "tmp-snapshot-"
 _INDEX = "snapshot-for"
+# How often a snapshot is looked for where the server has not got the kind.
+_LOOK_SECONDS = 30.0
 
 
 def _made_for(snapshot: Object) -> Iterable[str]:
@@ -31,6 +33,21 @@ class CloneSnapshots:
     def target_of(self, snapshot: Object) -> Key | None:
         """The claim that a snapshot was made for; None for those of others."""
         return marks.target_of(snapshot) if name_of(snapshot).startswith(_PREFIX) else None
+
+    def ready(self, key: Key) -> Object:
+        """The snapshot that is cloned itself. Raises Hindered until it is there, and ready to use."""
+        shown = f'VolumeSnapshot "{key}", which is to be cloned,'
+        if not self._kinds.are_served:
+            message = f"{shown} does not exist, nor does the kind: install snapshot.storage.k8s.io; tried again"
+            raise Hindered(Waiting("CloneSourceNotFound", message, _LOOK_SECONDS))
+        snapshot = self._kinds.snapshots.cache.get(key)
+        if snapshot is None:
+            message = f"{shown} does not exist: it is cloned once it does; tried again"
+            raise Hindered(Waiting("CloneSourceNotFound", message))
+        if not (snapshot.get("status") or {}).get("readyToUse"):
+            message = f"{shown} is not ready yet: it is cloned once it is; tried again"
+            raise Hindered(Waiting("CloneSourceNotReady", message))
+        return snapshot
 
     async def ensure(self, target: Object, origin: Object, snapshot_class: str) -> Object:
         """The snapshot of the origin for the target, ready to use. Raises Hindered until it is."""

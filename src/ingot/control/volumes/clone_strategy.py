@@ -6,9 +6,10 @@ from enum import StrEnum
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of
 from ingot.control.snapshots.kinds import SnapshotKinds
-from ingot.control.volumes.claim import is_local
+from ingot.control.volumes.claim import is_local, mode_of
 from ingot.control.volumes.filler import Hindered, Waiting
 from ingot.control.volumes.marks import annotation
+from ingot.control.volumes.taken import Taken
 
 # How soon what is not known yet is asked again.
 _SOON_SECONDS = 0.2
@@ -66,6 +67,18 @@ def choose(seen: Circumstances, kinds: SnapshotKinds) -> Choice:
     return Choice(Strategy.COPY, missing)
 
 
+def choose_of_snapshot(target: Object, target_class: Object | None, taken: Taken) -> Choice:
+    """The storage makes the clone of its own snapshot; what it cannot make the target of, it restores as it was."""
+    mode = mode_of(target["spec"])
+    if target_class is None:
+        why = "the claim has no StorageClass"
+    else:
+        why = _mismatch((taken.driver, target_class["provisioner"]), (taken.mode or mode, mode))
+    if why:
+        return Choice(Strategy.COPY, why)
+    return Choice(Strategy.SNAPSHOT, "the source is a VolumeSnapshot")
+
+
 def _local(node: Object | None) -> Choice:
     if node is None:
         return Choice(Strategy.COPY, "it is not known which node the source is on")
@@ -81,8 +94,12 @@ def _different(seen: Circumstances) -> str:
     """Why the storage cannot clone the one into the other, "" where it could."""
     if seen.target_class is None or seen.origin_class is None:
         return "one of the claims has no StorageClass"
-    ours, theirs = seen.target_class["provisioner"], seen.origin_class["provisioner"]
-    if ours != theirs:
-        return f"the source is provisioned by {theirs}, the target by {ours}"
-    modes = [each["spec"].get("volumeMode") or "Filesystem" for each in (seen.origin, seen.target)]
+    provisioners = seen.origin_class["provisioner"], seen.target_class["provisioner"]
+    return _mismatch(provisioners, (mode_of(seen.origin["spec"]), mode_of(seen.target["spec"])))
+
+
+def _mismatch(provisioners: tuple[str, str], modes: tuple[str, str]) -> str:
+    """In what the source, the first of each, and the target differ; "" where they do not."""
+    if provisioners[0] != provisioners[1]:
+        return f"the source is provisioned by {provisioners[0]}, the target by {provisioners[1]}"
     return f"volumeMode of the source is {modes[0]}, of the target {modes[1]}" if modes[0] != modes[1] else ""

@@ -8,22 +8,20 @@ from collections.abc import Iterable, Mapping
 from ingot.api.cdi import names, size
 from ingot.api.cdi.clone_faults import Origin
 from ingot.api.cdi.filling import is_being_filled
-from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import CLONE_SOURCES, INSTANCES, NODES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.control.setbacks import Setbacks
 from ingot.control.snapshots.kinds import snapshot_kinds
-from ingot.control.volumes import prime
-from ingot.control.volumes.claim import is_local
+from ingot.control.volumes.claim import class_of
 from ingot.control.volumes.clone_copy import Copies
+from ingot.control.volumes.clone_restored import CloneRestored
 from ingot.control.volumes.clone_snapshot import CloneSnapshots
-from ingot.control.volumes.clone_strategy import Choice, Circumstances, Strategy, choose
+from ingot.control.volumes.clone_storage import StorageClones, how
+from ingot.control.volumes.clone_strategy import Choice, Circumstances, Strategy, choose, choose_of_snapshot
 from ingot.control.volumes.filler import (
-    Filled,
+    Failed,
     Hindered,
     Means,
-    Reading,
-    Running,
-    Soon,
     Step,
     Waiting,
     Words,
@@ -31,20 +29,18 @@ from ingot.control.volumes.filler import (
 )
 from ingot.control.volumes.marks import annotation, is_bound
 from ingot.control.volumes.origin import Origins, by_origin, key_of_origin, kind_of
-from ingot.control.volumes.placement import is_delayed, node_of
-from ingot.control.volumes.waking import volumes_of
+from ingot.control.volumes.placement import node_of
+from ingot.control.volumes.taken import Taken, claim_of, taken_of
 from ingot.kube.cache import Key, key_of
 from ingot.kube.controller import Controller
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
 
 _BY_ORIGIN, _BY_SOURCE = "clone-origin", "cloned-from"
-# How often a snapshot is looked for where the server has not got the kind.
-_LOOK_SECONDS = 30.0
+# How often a content is looked for, which nobody tells of.
+_LOOK_SECONDS = 5.0
 # How often it is looked whether a DataVolume leads to another namespace by now.
 _ALLOWED_SECONDS = 5.0
-# What the storage clones within this time is told of when it is done.
-_QUICK_SECONDS = 1.0
 _BEGUN = Choice(Strategy.COPY, "it has been begun")
 
 
@@ -64,10 +60,9 @@ class Clones:
 
     def __init__(self, means: Means, manager: Manager) -> None:
         self._means = means
-        self._begun: dict[Key, float] = {}
         self._kinds = snapshot_kinds(manager, means.clock)
         self._origins = Origins(manager)
-        self._setbacks = Setbacks(manager)
+        setbacks = Setbacks(manager)
         self._nodes = manager.informer(NODES)
         self._instances = manager.informer(INSTANCES)
         self._sources = manager.informer(CLONE_SOURCES)
@@ -75,6 +70,8 @@ class Clones:
         means.claims.cache.add_index(_BY_SOURCE, _by_source)
         self._snapshots = CloneSnapshots(means.client, self._kinds)
         self._copies = Copies(means, manager)
+        self._storage = StorageClones(means, self._nodes, setbacks)
+        self._restored = CloneRestored(means, setbacks)
 
     def namespace(self, _target: Object, source: Object) -> str:
         return key_of_origin(source).namespace
@@ -101,16 +98,15 @@ class Clones:
         if not await self._origins.is_allowed(work.source, work.target):
             raise Hindered(Waiting("CloneNotAllowed", self._origins.refusal(work.source), _ALLOWED_SECONDS))
         if work.prime is not None and work.pod is None and work.prime["spec"].get("dataSource"):
-            return self._by_storage(work.prime, work.target)
+            return self._storage.follow(work.prime, work.target)
+        if work.prime is not None and work.pod is not None:
+            return await self._copies.follow(work)
         if kind_of(work.source) == SNAPSHOTS:
             return await self._from_snapshot(work)
         return await self._from_claim(work)
 
     async def _from_claim(self, work: Work) -> Step:
-        key = key_of_origin(work.source)
-        if work.prime is not None and work.pod is not None:
-            return await self._copies.follow(work)
-        origin = self._ready(key)
+        origin = self._ready(key_of_origin(work.source))
         if fault := await self._origins.unsuitable(work.target, Origin(VOLUME_CLAIMS, origin)):
             return fault
         # A prime that the storage does not fill was made for a pod.
@@ -125,7 +121,7 @@ class Clones:
         else:
             reference = {"kind": VOLUME_CLAIMS.kind, "name": name_of(origin)}
         self._say(work, choice)
-        return await self._prime(work.target, origin, reference, least=least)
+        return await self._storage.begin(work.target, origin, reference, namespace_of(origin), least)
 
     def _ready(self, key: Key) -> Object:
         """The claim that is cloned. Raises Hindered until it is there, and filled."""
@@ -165,64 +161,46 @@ class Clones:
 
     async def _from_snapshot(self, work: Work) -> Step:
         key = key_of_origin(work.source)
-        shown = f'VolumeSnapshot "{key}", which is to be cloned,'
-        if not self._kinds.are_served:
-            message = f"{shown} does not exist, nor does the kind: install snapshot.storage.k8s.io; tried again"
-            return Waiting("CloneSourceNotFound", message, _LOOK_SECONDS)
-        snapshot = self._kinds.snapshots.cache.get(key)
-        if snapshot is None:
-            return Waiting("CloneSourceNotFound", f"{shown} does not exist: it is cloned once it does; tried again")
-        if not (snapshot.get("status") or {}).get("readyToUse"):
-            return Waiting("CloneSourceNotReady", f"{shown} is not ready yet: it is cloned once it is; tried again")
+        if (restored := self._restored.begun(work.target, key.namespace)) is not None:
+            return await self._from_restored(work, restored)
+        snapshot = self._snapshots.ready(key)
         if fault := await self._origins.unsuitable(work.target, Origin(SNAPSHOTS, snapshot)):
             return fault
-        self._say(work, Choice(Strategy.SNAPSHOT, "the source is a VolumeSnapshot"))
+        taken = await taken_of(self._means.client, snapshot)
+        if taken is None:
+            message = f'VolumeSnapshot "{key}", which is to be cloned, has no VolumeSnapshotContent; tried again'
+            return Waiting("CloneSourceNotReady", message, _LOOK_SECONDS)
+        origin = self._means.claims.cache.get(claim_of(snapshot))
+        # A prime that the storage does not fill was made for a pod.
+        is_begun = work.prime is not None
+        choice = _BEGUN if is_begun else choose_of_snapshot(work.target, self._class(work.target), taken)
+        if choice.strategy is Strategy.COPY:
+            return await self._restore(work, snapshot, taken, origin, choice)
+        self._say(work, choice)
         reference = {"apiGroup": SNAPSHOTS.group, "kind": SNAPSHOTS.kind, "name": key.name}
-        origin = self._means.claims.cache.get(
-            Key(key.namespace, snapshot["spec"]["source"].get("persistentVolumeClaimName") or "")
+        return await self._storage.begin(work.target, origin, reference, key.namespace)
+
+    async def _restore(self, work: Work, snapshot: Object, taken: Taken, origin: Object | None, choice: Choice) -> Step:
+        """For a target that the storage cannot make of its snapshot: a claim that it can, from which a pod copies."""
+        classes = self._means.classes.cache
+        preferred = (self._class(origin) if origin else None, self._class(work.target), class_of({}, classes))
+        storage_class = taken.class_among(classes, *preferred)
+        if storage_class is None:
+            message = (
+                f'{choice.why}, so that VolumeSnapshot "{key_of(snapshot)}" must be restored before it is copied, but '
+                f"no StorageClass has the provisioner {taken.driver}: create one, and make the claim anew, final"
+            )
+            return Failed("IncompatibleProvisioners", message)
+        self._say(work, choice)
+        node = self._storage.node_of(origin, storage_class)
+        made = await self._restored.make(
+            work.target, snapshot, taken, storage_class, origin, name_of(node) if node else ""
         )
-        return await self._prime(work.target, origin, reference, namespace=key.namespace)
+        return await self._from_restored(work, made)
 
-    async def _prime(
-        self, target: Object, origin: Object | None, reference: Object, namespace: str = "", least: int = 0
-    ) -> Step:
-        """The prime, which the storage fills from what is referred to, on the node where that is. It has the `least`
-        that storage makes of it, where that gave the origin more than it asked for."""
-        volume = self._means.volumes.cache.get(Key("", (origin or {"spec": {}})["spec"].get("volumeName") or ""))
-        storage_class = self._class(target)
-        node = node_of(volume, self._nodes.cache) or self._local_node(storage_class)
-        made = await prime.ensure(
-            self._means.client,
-            target,
-            namespace or namespace_of(origin or target),
-            node=name_of(node) if node else "",
-            provisioner=storage_class["provisioner"]
-            if storage_class and (node or not is_delayed(storage_class))
-            else "",
-            dataSource=reference,
-            resources=size.enlarged(target["spec"], least),
-        )
-        return self._by_storage(made, target)
-
-    def _local_node(self, storage_class: Object | None) -> Object | None:
-        """The node with local volumes, for a snapshot whose claim is gone; None where there are several."""
-        found = [node for node in self._nodes.cache.list() if annotation(node, names.SHARES_BLOCKS)]
-        return found[0] if is_local(storage_class) and len(found) == 1 else None
-
-    def _by_storage(self, filled: Object, target: Object) -> Step:
-        """How far the storage is with a prime."""
-        notes = _notes(filled)
-        for volume in volumes_of(self._means.volumes.cache, uid_of(filled)):
-            # Whoever makes volumes does so after their content. Nobody waits until the prime is bound to it as well.
-            return Filled({**filled, "spec": {**filled["spec"], "volumeName": name_of(volume)}}, notes=notes)
-        if why := self._setbacks.last(filled):
-            return Waiting("CloneDelayed", why if "tried again" in why else f"{why}; tried again", notes=notes)
-        now = self._means.clock.monotonic()
-        if now - self._begun.setdefault(key_of(target), now) < _QUICK_SECONDS:
-            return Soon(_QUICK_SECONDS)
-        done, _, total = annotation(filled, names.CLONE_PROGRESS).partition("/")
-        reading = Reading(int(done), int(total), 0) if done.isdecimal() and total.isdecimal() else None
-        return Running(f"the storage clones it ({notes[names.CLONE_TYPE]})", reading, notes=notes)
+    async def _from_restored(self, work: Work, restored: Object) -> Step:
+        # How it is cloned was said before that was made.
+        return await self._copies.begin(work, await self._restored.ready(restored, work.target), lambda: None)
 
     def _say(self, work: Work, choice: Choice) -> None:
         """An event, when it is begun."""
@@ -231,16 +209,11 @@ class Clones:
             self._means.events.record(work.target, "CloneStrategySelected", message)
 
     def notes(self, prime: Object | None) -> Mapping[str, str]:
-        return _notes(prime) if prime is not None and prime["spec"].get("dataSource") else {}
+        return how(prime) if prime is not None and prime["spec"].get("dataSource") else {}
 
     async def sweep(self, key: Key, keep: str) -> None:
         if not keep:
-            self._begun.pop(key, None)
+            self._storage.forget(key)
         await self._snapshots.sweep(key, keep)
+        await self._restored.sweep(key, keep)
         await self._copies.moments.sweep(key, keep)
-
-
-def _notes(prime: Object) -> dict[str, str]:
-    """What a target tells of how the storage filled its prime."""
-    from_snapshot = prime["spec"]["dataSource"]["kind"] == SNAPSHOTS.kind
-    return {names.CLONE_TYPE: str(Strategy.SNAPSHOT if from_snapshot else Strategy.CSI_CLONE)}

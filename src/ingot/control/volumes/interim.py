@@ -1,6 +1,6 @@
 """What stands between a claim and its clone: an object where the origin is, made for one clone and gone after it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of
@@ -20,7 +20,14 @@ def made_for(obj: Object, prefix: str) -> Iterable[str]:
     return [target] if target else []
 
 
-async def make(client: Client, resource: Resource, key: Key, target: Object, spec: Object) -> Object:
+async def make(
+    client: Client,
+    resource: Resource,
+    key: Key,
+    target: Object,
+    spec: Object,
+    annotations: Mapping[str, str] | None = None,
+) -> Object:
     """The object of that key as the server has it, made for the target if it is not there. Raises Hindered."""
     made: Object = {
         "apiVersion": resource.api_version,
@@ -29,7 +36,7 @@ async def make(client: Client, resource: Resource, key: Key, target: Object, spe
             "name": key.name,
             "namespace": key.namespace,
             "labels": dict(names.APP_LABELS),
-            "annotations": {names.PRIME_FOR: str(key_of(target))},
+            "annotations": {**(annotations or {}), names.PRIME_FOR: str(key_of(target))},
         },
         "spec": spec,
     }

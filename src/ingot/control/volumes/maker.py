@@ -15,6 +15,7 @@ from ingot.control.volumes.fault import VolumeFault
 from ingot.control.volumes.marks import annotation, is_bound, phase_of
 from ingot.control.volumes.source import Operation
 from ingot.control.volumes.status import SUCCEEDED
+from ingot.control.volumes.taken import claim_of, taken_of
 from ingot.control.writing import change, delete, live
 from ingot.images.blocks import whole_blocks
 from ingot.kube.cache import OWNER, Key, key_of
@@ -65,11 +66,10 @@ class Maker:
         if annotation(volume, names.PRE_POPULATED):
             raise adoption.missing(volume)
         content = source.resolve(volume, self._data_sources.cache)
-        storage_class = claim.class_of(claim.wish_of(volume), self._classes.cache)
         kind, origin = await self._origin(content or {})
+        storage_class, mode = await self._likeness(volume, kind, origin)
         wanted_size = await self._size(volume, content, kind, origin)
-        like = origin if kind == VOLUME_CLAIMS else None
-        spec = claim.spec_of(volume, storage_class, wanted_size, like)
+        spec = claim.spec_of(volume, storage_class, wanted_size, mode)
         local = claim.is_local(storage_class)
         if content is None:
             return await self._claimed(claim.render(volume, spec, None, local=local))
@@ -112,6 +112,31 @@ class Maker:
         message = f'{kind.kind} "{key.name}", which is to be cloned, is not in namespace "{key.namespace}"'
         retry = _SNAPSHOT_SECONDS if kind == SNAPSHOTS else None
         raise VolumeFault("CloneWithoutSource", f"{message}: it is cloned once it is", retry=retry)
+
+    async def _likeness(
+        self, volume: Object, kind: Resource | None, origin: Object | None
+    ) -> tuple[Object | None, str]:
+        """The StorageClass of the claim, and the volumeMode of what is cloned, "" where there is nothing to tell that.
+
+        Where the class is ours to choose, it is one that can restore the snapshot. Raises VolumeFault while nobody
+        knows what that is of.
+        """
+        wish, classes = claim.wish_of(volume), self._classes.cache
+        storage_class = claim.class_of(wish, classes)
+        if origin is None or kind is None:
+            return storage_class, ""
+        if kind == VOLUME_CLAIMS:
+            return storage_class, claim.mode_of(origin["spec"])
+        if not claim.is_free(volume):
+            return storage_class, ""
+        taken = await taken_of(self._client, origin)
+        if taken is None:
+            raise _not_ready(kind, origin)
+        if wish.get("storageClassName") is None:
+            former = self._claims.cache.get(claim_of(origin))
+            preferred = (storage_class, claim.class_of(former["spec"], classes) if former else None)
+            storage_class = taken.class_among(classes, *preferred) or storage_class
+        return storage_class, taken.mode
 
     async def _size(self, volume: Object, content: Object | None, kind: Resource | None, origin: Object | None) -> int:
         """The bytes that the volume must hold. Raises VolumeFault while nobody knows."""

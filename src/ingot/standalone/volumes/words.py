@@ -1,6 +1,6 @@
 """Annotations and phases of claims and volumes: Kubernetes' own, and ours."""
 
-from ingot.api.cdi.names import PRIME_FOR
+from ingot.api.cdi.names import PRIME_FOR, PRIME_PREFIX
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -60,7 +60,8 @@ def is_left_to_populators(claim: Object) -> bool:
 
 def is_passed_on(claim: Object) -> bool:
     """Whether the claim is a populator's, and its volume another claim's as soon as it is there: nobody mounts it."""
-    return bool(annotation(claim, PRIME_FOR) and claim["spec"].get("dataSource"))
+    is_prime = name_of(claim).startswith(PRIME_PREFIX) and annotation(claim, PRIME_FOR)
+    return bool(is_prime and claim["spec"].get("dataSource"))
 
 
 def is_bound(claim: Object) -> bool:
