@@ -254,10 +254,10 @@ def test_a_reference_that_is_not_there(tmp_path: Path, repository: Callable[[], 
 
 
 def test_from_nbd(tmp_path: Path, disk: Path) -> None:
-    path = tmp_path / "nbd"
-    server = subprocess.Popen(["nbdkit", "-f", "-r", "-U", path, "file", disk])
+    path, ready = tmp_path / "nbd", tmp_path / "ready"
+    server = subprocess.Popen(["nbdkit", "-f", "-r", "-U", path, "-P", ready, "file", disk])
     try:
-        while not path.exists():
+        while not ready.exists():
             assert server.poll() is None
             time.sleep(0.01)
         imported = _import(f"nbd+unix:///?socket={path}", tmp_path / "disk")
@@ -290,11 +290,12 @@ def test_what_cannot_go_on_later_says_so(tmp_path: Path, disk: Path) -> None:
 
 
 def test_an_nbd_server_that_goes_away_is_begun_anew(tmp_path: Path) -> None:
-    path, large = tmp_path / "nbd", tmp_path / "large"
+    path, ready, large = tmp_path / "nbd", tmp_path / "ready", tmp_path / "large"
     large.write_bytes(os.urandom(64 << 20))
-    server = subprocess.Popen(["nbdkit", "-f", "-r", "-U", path, "--filter=rate", "file", large, "rate=160M"])
+    where = ["-U", path, "-P", ready]
+    server = subprocess.Popen(["nbdkit", "-f", "-r", *where, "--filter=rate", "file", large, "rate=160M"])
     try:
-        while not path.exists():
+        while not ready.exists():
             assert server.poll() is None
             time.sleep(0.01)
 
@@ -309,7 +310,7 @@ def test_an_nbd_server_that_goes_away_is_begun_anew(tmp_path: Path) -> None:
         server.kill()
         server.wait()
     assert caught.value.retry
-    _only(tmp_path, "nbd", "large")
+    _only(tmp_path, "nbd", "large", "ready")
 
 
 def test_the_second_of_two_at_once_is_refused(tmp_path: Path, disk: Path) -> None:

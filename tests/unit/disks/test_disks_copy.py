@@ -70,8 +70,8 @@ def full(pool, source):
 def export(source, tmp_path):
     """The source behind an NBD server."""
     socket = tmp_path / "nbd.sock"
-    server = subprocess.Popen(["nbdkit", "-f", "-U", socket, "file", source.path])
-    while not socket.exists():
+    server = subprocess.Popen(["nbdkit", "-f", "-U", socket, "-P", tmp_path / "ready", "file", source.path])
+    while not (tmp_path / "ready").exists():
         assert server.poll() is None
         time.sleep(0.01)
     yield Network("nbd", "", socket=socket)
@@ -83,8 +83,9 @@ def export(source, tmp_path):
 def slow_export(tmp_path):
     """An NBD server that takes a minute for a read."""
     socket = tmp_path / "slow.sock"
-    server = subprocess.Popen(["nbdkit", "-f", "-U", socket, "--filter=delay", "pattern", "1M", "rdelay=60"])
-    while not socket.exists():
+    where = ["-U", socket, "-P", tmp_path / "slow.ready"]
+    server = subprocess.Popen(["nbdkit", "-f", *where, "--filter=delay", "pattern", "1M", "rdelay=60"])
+    while not (tmp_path / "slow.ready").exists():
         assert server.poll() is None
         time.sleep(0.01)
     yield Network("nbd", "", socket=socket)

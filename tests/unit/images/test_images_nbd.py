@@ -247,9 +247,10 @@ def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = tmp_path_factory.mktemp("nbdkit")
     (directory / "disk").write_bytes(DATA)
     policy = ["--filter=blocksize-policy", "blocksize-minimum=512", "blocksize-error-policy=error"]
-    command = ["nbdkit", "-f", "-r", "-U", directory / "socket", policy[0], "file", directory / "disk", *policy[1:]]
+    where = ["-U", directory / "socket", "-P", directory / "ready"]
+    command = ["nbdkit", "-f", "-r", *where, policy[0], "file", directory / "disk", *policy[1:]]
     with subprocess.Popen(command) as server:
-        while not (directory / "socket").exists():
+        while not (directory / "ready").exists():
             assert server.poll() is None
         yield directory / "socket"
         server.terminate()
