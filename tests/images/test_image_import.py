@@ -292,7 +292,7 @@ def test_what_cannot_go_on_later_says_so(tmp_path: Path, disk: Path) -> None:
 def test_an_nbd_server_that_goes_away_is_begun_anew(tmp_path: Path) -> None:
     path, ready, large = tmp_path / "nbd", tmp_path / "ready", tmp_path / "large"
     large.write_bytes(os.urandom(64 << 20))
-    where = ["-U", path, "-P", ready]
+    where = ["-U", str(path), "-P", str(ready)]
     server = subprocess.Popen(["nbdkit", "-f", "-r", *where, "--filter=rate", "file", large, "rate=160M"])
     try:
         while not ready.exists():
