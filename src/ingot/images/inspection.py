@@ -1,8 +1,11 @@
 """What an image is: platforms, labels, layers, the disk in it, and how much of that is on this machine."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from ingot.images.boot.hint import foretold
+from ingot.images.chunk import Chunk
 from ingot.images.container_disk import ContainerDisk, open_container_disk
 from ingot.images.content import read
 from ingot.images.digest import Digest
@@ -17,8 +20,8 @@ from ingot.images.zstd_chunked.pieces import Pieces
 
 @dataclass(frozen=True, slots=True)
 class ChunkFigures:
-    """Chunks of the file with the disk: how many, those of them that differ from each other, their bytes as they are
-    moved. `here` and `here_bytes` are what this machine has of them."""
+    """Chunks of the file with the disk, or some of them: how many, those of them that differ from each other, their
+    bytes as they are moved. `here` and `here_bytes` are what this machine has of them."""
 
     count: int
     distinct: int
@@ -38,8 +41,9 @@ class Here:
 @dataclass(frozen=True, slots=True)
 class DiskFigures:
     """The disk: in the file `name` of `file_size` bytes and a `format`; `how` it is read: `chunked`, `indexed` where
-    this machine has an index of its layer, or `stream`. `data` are its bytes that are not holes. What cannot be known
-    without reading all of the layer is None."""
+    this machine has an index of its layer, or `stream`. `data` are its bytes that are not holes. `boot` are the chunks
+    that a boot reads as the image says, if it says that. What cannot be known without reading all of the layer is
+    None."""
 
     name: str
     format: str
@@ -48,6 +52,7 @@ class DiskFigures:
     size: int | None
     data: int | None
     chunks: ChunkFigures | None
+    boot: ChunkFigures | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +79,24 @@ def inspect_image(registry: Registry, image: Image, here: Here) -> Inspection:
 def _chunked(disk: ContainerDisk, pieces: Pieces, here: Here) -> DiskFigures:
     file = disk.content()
     kind = sniff(bytes(read(file, 0, min(HEAD, file.size))))
-    chunks = _count(pieces, here)
+    chunks, boot = _count(pieces.chunks(), here), _boot(disk, pieces, here)
     if kind not in ("qcow2", "raw", "iso"):
-        return DiskFigures(disk.name, kind, disk.how, file.size, None, None, chunks)
+        return DiskFigures(disk.name, kind, disk.how, file.size, None, None, chunks, boot)
     content = open_disk(file, "qcow2" if kind == "qcow2" else "raw", subject=disk.blob.subject)
     data = sum(extent.length for extent in content.extents(0, content.size) if extent.data)
-    return DiskFigures(disk.name, kind, disk.how, file.size, content.size, data, chunks)
+    return DiskFigures(disk.name, kind, disk.how, file.size, content.size, data, chunks, boot)
 
 
-def _count(pieces: Pieces, here: Here) -> ChunkFigures:
-    chunks = list(pieces.chunks())
+def _boot(disk: ContainerDisk, pieces: Pieces, here: Here) -> ChunkFigures | None:
+    # Who wrote nonsense there has said nothing: it is a hint.
+    with contextlib.suppress(ImageFault):
+        if chunks := foretold(disk.layer, pieces):
+            return _count(chunks, here)
+    return None
+
+
+def _count(these: Iterable[Chunk], here: Here) -> ChunkFigures:
+    chunks = list(these)
     distinct = {chunk.digest: chunk.end - chunk.start for chunk in chunks}
     found = [size for digest, size in distinct.items() if here.chunk(digest)]
     return ChunkFigures(len(chunks), len(distinct), sum(distinct.values()), len(found), sum(found))
@@ -98,4 +111,4 @@ def _streamed(disk: ContainerDisk, here: Here) -> DiskFigures:
     kind = sniff(head)
     size = member.size if kind in ("raw", "iso") else virtual_size(head, disk.blob.subject) if kind == "qcow2" else None
     how = "indexed" if here.index(disk.layer.digest) else disk.how
-    return DiskFigures(member.name, kind, how, member.size, size, None, None)
+    return DiskFigures(member.name, kind, how, member.size, size, None, None, None)

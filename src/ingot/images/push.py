@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from ingot.images.boot import hint
+from ingot.images.boot.order import boot_order
 from ingot.images.content import Content
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
@@ -101,8 +103,9 @@ def push_file(
     registry = registry.origin
     platform = options.platform or own_platform()
     made, sent = _Layer(registry, image, reference, platform, options, progress).push()
+    notes = {**made.annotations, **_boot_order(image)}
     check()
-    layer = Descriptor(media_type=LAYER, digest=Digest.parse(made.digest), size=made.size, annotations=made.annotations)
+    layer = Descriptor(media_type=LAYER, digest=Digest.parse(made.digest), size=made.size, annotations=notes)
     config = _config(platform, options.labels, made.diff_id)
     pushed = registry.push_blob(reference, [config], media_type=OCI_CONFIG, digest=Digest.of(config), size=len(config))
     raw = encode(Manifest(config=pushed, layers=[layer]))
@@ -111,6 +114,12 @@ def push_file(
     # The last cluster may go beyond the end of the disk.
     data = min(image.size - image.layout.data_start, image.layout.size)
     return Pushed(digest, entry.digest, layer, image.layout.size, data, sent)
+
+
+def _boot_order(image: Qcow2Image) -> dict[str, str]:
+    """What is said of the boot of a disk; nothing where nothing is known of it."""
+    clusters = boot_order(image.disk)
+    return hint.annotations(image.layout.read_for(clusters)) if clusters else {}
 
 
 @dataclass(frozen=True, slots=True)

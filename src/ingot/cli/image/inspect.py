@@ -11,7 +11,7 @@ from ingot.cli.image.registry_options import Access, platform_option, registry_o
 from ingot.cli.output import output_option, printable, show
 
 if TYPE_CHECKING:
-    from ingot.images.inspection import DiskFigures, Here, Inspection
+    from ingot.images.inspection import ChunkFigures, DiskFigures, Here, Inspection
     from ingot.images.registry.manifest import Platform
 
 
@@ -65,13 +65,6 @@ def _present(directory: Path) -> "Iterator[Here]":
 
 def _document(found: "Inspection") -> dict[str, Any]:
     disk = found.disk
-    chunks = disk.chunks and {
-        "count": disk.chunks.count,
-        "distinct": disk.chunks.distinct,
-        "compressed": disk.chunks.compressed,
-        "here": disk.chunks.here,
-        "hereCompressed": disk.chunks.here_bytes,
-    }
     return {
         "reference": str(found.image.reference),
         "digest": str(found.image.digest),
@@ -88,8 +81,21 @@ def _document(found: "Inspection") -> dict[str, Any]:
             "fileSize": disk.file_size,
             "size": disk.size,
             "data": disk.data,
-            "chunks": chunks,
+            "chunks": _figures(disk.chunks),
+            "boot": _figures(disk.boot),
         },
+    }
+
+
+def _figures(chunks: "ChunkFigures | None") -> dict[str, int] | None:
+    if chunks is None:
+        return None
+    return {
+        "count": chunks.count,
+        "distinct": chunks.distinct,
+        "compressed": chunks.compressed,
+        "here": chunks.here,
+        "hereCompressed": chunks.here_bytes,
     }
 
 
@@ -120,5 +126,7 @@ def _disk_rows(disk: "DiskFigures") -> list[tuple[str, str]]:
     chunks = disk.chunks
     same = f", {chunks.count - chunks.distinct} of them repeated" if chunks.count > chunks.distinct else ""
     rows.append(("Chunks", f"{chunks.count}{same}; {in_bytes(chunks.compressed)} to move"))
+    if disk.boot is not None:
+        rows.append(("Boot", f"reads {in_bytes(disk.boot.compressed)} of these first, as the image says"))
     rows.append(("Here", f"{chunks.here} chunk{'' if chunks.here == 1 else 's'}, {in_bytes(chunks.here_bytes)}"))
     return rows

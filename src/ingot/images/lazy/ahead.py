@@ -3,6 +3,7 @@
 import logging
 import threading
 
+from ingot.images.boot import hint
 from ingot.images.cache import Cache
 from ingot.images.container_disk import ContainerDisk
 from ingot.images.fault import ImageFault
@@ -19,8 +20,9 @@ _CLOSE_SECONDS = 5.0
 
 
 class Ahead:
-    """Fetches what a trace that is attached to the image names, where one is to be followed and there is one, else its
-    front; then the rest, where there is a pace for that. Any number of threads may use it."""
+    """Fetches what a boot reads, where it is to `follow` that and it is known: from a trace that is attached to the
+    image, or else by what the image says; where it is not known, the front. Then the rest, where there is a pace for
+    that. Any number of threads may use it."""
 
     def __init__(
         self,
@@ -77,18 +79,18 @@ class Ahead:
             self._hydrator.join()
 
     def _run(self) -> None:
-        traced = self._trace() if self._follow else None
+        order = (self._traced() or self._foretold()) if self._follow else None
         if self._closed:
             return
-        if traced is None:
-            self._chunks.begin()
+        if order:
+            self._chunks.follow(order)
         else:
-            self._chunks.follow(traced)
+            self._chunks.begin()
         with self._lock:
             if self._pace is not None and not self._closed:
                 self._hydrator = Hydrator(self._chunks, self._cache, self._pace)
 
-    def _trace(self) -> list[int] | None:
+    def _traced(self) -> list[int] | None:
         """A trace is a hint: without it, and with a bad one, the disk is read all the same."""
         if self._disk.pieces is None:
             # Numbers of an index are those of one machine; a trace counts chunks that are the same everywhere.
@@ -100,3 +102,14 @@ class Ahead:
             return None
         same = found is not None and found.layer == str(self._disk.layer.digest)
         return found.numbers(len(self._chunks.table)) if found is not None and same else None
+
+    def _foretold(self) -> list[int] | None:
+        """What the image says of its boot, where nobody has recorded one: a hint, too."""
+        if self._disk.pieces is None:
+            return None
+        try:
+            chunks = hint.foretold(self._disk.layer, self._disk.pieces)
+        except ImageFault as fault:
+            log.warning("the boot that the image foretells is not followed: %s", fault)
+            return None
+        return [self._chunks.table.number(chunk) for chunk in chunks]

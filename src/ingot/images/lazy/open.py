@@ -35,7 +35,7 @@ _LEAST_SILENCE = 1.0
 @dataclass(frozen=True, slots=True)
 class LazyOptions:
     """`begin`: whether what is fetched ahead of readers is so at once, or when `ahead` of the disk is told to.
-    `follow`: whether that is a trace, where one is attached to the image. `hydrate`: whether the rest comes in the
+    `follow`: whether that is what a boot reads, where it is known. `hydrate`: whether the rest comes in the
     background, at `pace`. `decode`: whether the disk in a qcow2 is shown, or its bytes. `patience`: how many seconds
     readers wait for a registry that is away. `disks`, `memory`: what it shares with other images of the process."""
 

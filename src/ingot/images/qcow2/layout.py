@@ -7,7 +7,7 @@ read in the order of the disk. Zeros have no cluster.
 import struct
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ingot.images.qcow2.header import FEATURES, FIELDS, MAGIC, MOST_BYTES, SECTOR
 
@@ -56,6 +56,16 @@ class Layout:
         index = bisect_left(self.clusters, cluster)
         there = index < len(self.clusters) and self.clusters[index] == cluster
         return (self._data + index) * CLUSTER if there else None
+
+    def read_for(self, clusters: Iterable[int]) -> Iterator[int]:
+        """The clusters of the file that are needed to read these of the disk, with the tables that lead there; those
+        that are needed again are named again."""
+        yield from (0, *range(self._l1, self._l2))
+        for cluster in clusters:
+            position = self.position(cluster)
+            if position is not None:
+                yield self._l2 + bisect_left(self._used, cluster // _ENTRIES)
+                yield position // CLUSTER
 
     def table(self, index: int) -> bytes:
         """Cluster `index` of the file, of those before `data_start`."""

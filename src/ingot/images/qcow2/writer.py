@@ -57,6 +57,11 @@ class Qcow2Image:
             raise ValueError(f"a layout of {self.layout.size} bytes for a disk of {disk.size}")
 
     @property
+    def disk(self) -> Content:
+        """What the file is made of."""
+        return self._disk
+
+    @property
     def size(self) -> int:
         return self.layout.file_size
 

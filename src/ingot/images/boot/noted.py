@@ -1,0 +1,48 @@
+"""A disk of which every read is noted: whoever reads what a boot reads leaves the order of that boot."""
+
+from ingot.images.content import Content, read
+from ingot.images.fault import ImageFault
+from ingot.images.qcow2.layout import CLUSTER
+
+# A kernel, its initrd and the programs of a large system have a fifth of it.
+_MOST_BYTES = 512 << 20
+# A disk that was made to be slow would go on for ever with small reads.
+_MOST_READS = 1 << 16
+
+
+class Unreadable(Exception):
+    """What is there is no filesystem that is known, or makes no sense. Nothing can be foretold of it."""
+
+
+class NotedDisk:
+    """`clusters`: the numbers of those that were read, in the order in which they were first read."""
+
+    def __init__(self, disk: Content) -> None:
+        self._disk = disk
+        self._reads = 0
+        self._bytes = 0
+        self.clusters: dict[int, None] = {}
+
+    @property
+    def size(self) -> int:
+        return self._disk.size
+
+    def read(self, start: int, length: int) -> bytes:
+        """Raises Unreadable for what is not on the disk, and when more was read than any boot needs."""
+        if start + length > self._disk.size:
+            raise Unreadable(f"bytes {start} to {start + length} of a disk of {self._disk.size}")
+        self.charge(length)
+        try:
+            data = bytes(read(self._disk, start, length))
+        except ImageFault as fault:
+            raise Unreadable(str(fault)) from fault
+        if length:
+            self.clusters.update(dict.fromkeys(range(start // CLUSTER, (start + length - 1) // CLUSTER + 1)))
+        return data
+
+    def charge(self, length: int) -> None:
+        """Takes note that so many bytes are read, or are made of nothing. Raises Unreadable when that is too much."""
+        self._reads += 1
+        self._bytes += length
+        if self._bytes > _MOST_BYTES or self._reads > _MOST_READS:
+            raise Unreadable("more is to be read than any boot needs")

@@ -1,0 +1,162 @@
+"""In which order a boot reads a disk, foretold from the files on it (X3)."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from images.linux_disks import SIZE, START, clusters_of, make_filesystem, make_tree, noise, put_gpt, put_mbr
+from ingot.images.boot.order import boot_order
+from ingot.images.content import FileContent
+
+OLD, NEW = "6.1.0-9-amd64", "6.1.0-10-amd64"
+KERNELS = {
+    f"boot/{name}-{version}": noise(name + version) for name in ("vmlinuz", "initrd.img") for version in (OLD, NEW)
+}
+KERNEL, INITRD = KERNELS[f"boot/vmlinuz-{NEW}"], KERNELS[f"boot/initrd.img-{NEW}"]
+
+
+def order_of(disk: Path) -> list[int]:
+    with FileContent(disk) as content:
+        return boot_order(content)
+
+
+def check_order(disk: Path, *files: bytes) -> None:
+    """The files are read as a whole, one after the other."""
+    order = order_of(disk)
+    last = -1
+    for data in files:
+        clusters = clusters_of(disk, data)
+        places = [order.index(cluster) for cluster in clusters if cluster in order]
+        assert len(places) == len(clusters)
+        # The first cluster may have been read for what is beside the file.
+        assert places[-1] > last
+        last = places[-1]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    return tmp_path / "disk.raw"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-t", "ext4"),
+        ("-t", "ext3"),
+        ("-t", "ext2", "-b", "1024"),
+        ("-t", "ext4", "-b", "1024", "-O", "64bit"),
+        ("-t", "ext4", "-O", "^extents,^64bit"),
+        ("-t", "ext4", "-I", "128", "-r", "1"),
+    ],
+    ids=" ".join,
+)
+def test_the_newest_kernel_and_its_initrd_come_first(disk: Path, root: Path, options: tuple[str, ...]) -> None:
+    make_filesystem(disk, make_tree(root, KERNELS), *options, start=START)
+    put_mbr(disk)
+    check_order(disk, KERNEL, INITRD)
+    order = order_of(disk)
+    assert not set(clusters_of(disk, KERNELS[f"boot/vmlinuz-{OLD}"])[1:-1]) & set(order)
+    assert order[0] == 0
+    assert len(order) == len(set(order))
+
+
+def test_the_table_of_partitions_may_be_a_gpt(disk: Path, root: Path) -> None:
+    make_filesystem(disk, make_tree(root, KERNELS), start=START)
+    put_gpt(disk)
+    check_order(disk, KERNEL, INITRD)
+
+
+def test_a_filesystem_of_their_own_has_them_at_its_top(disk: Path, root: Path) -> None:
+    files = {name.removeprefix("boot/").replace("initrd.img-", "initramfs-"): data for name, data in KERNELS.items()}
+    named = {f"{name}.img" if name.startswith("initramfs") else name: data for name, data in files.items()}
+    rescue = {"vmlinuz-0-rescue-a": noise("rescue"), "grub2/grub.cfg": noise("menu")}
+    make_filesystem(disk, make_tree(root, named | rescue))
+    check_order(disk, rescue["grub2/grub.cfg"], KERNEL, INITRD)
+    assert not set(clusters_of(disk, rescue["vmlinuz-0-rescue-a"])[1:-1]) & set(order_of(disk))
+
+
+def test_what_systemd_starts_follows_with_its_libraries(disk: Path, root: Path) -> None:
+    """Real programs, and units as systemd has them; some sh is always started."""
+    start, stop = noise("start"), noise("stop")
+    units = {
+        "multi-user.target": b"[Unit]\nRequires=basic.target\nWants=\nsocket.socket\n",
+        "serve@.service": b"[Service]\nExecStart=-@/opt/start --now\nExecStop=/opt/stop\n",
+    }
+    files = KERNELS | {f"usr/lib/systemd/system/{name}": text for name, text in units.items()}
+    files |= {"opt/start": start, "opt/stop": stop, "usr/lib/systemd/systemd": noise("systemd")}
+    links = {
+        "sbin/init": "../usr/lib/systemd/systemd",
+        "etc/systemd/system/default.target": "/usr/lib/systemd/system/multi-user.target",
+        "etc/systemd/system/default.target.wants/serve@a.service": "/usr/lib/systemd/system/serve@.service",
+    }
+    make_tree(root, files, links)
+    shutil.copy("/usr/bin/qemu-img", root / "opt/qemu-img")
+    make_filesystem(disk, root)
+    check_order(disk, KERNEL, INITRD, files["usr/lib/systemd/systemd"], start)
+    assert not set(clusters_of(disk, stop)[1:-1]) & set(order_of(disk))
+
+
+def test_programs_come_with_what_they_need(disk: Path, root: Path) -> None:
+    """The program, its interpreter, and libraries where it says they are and where they usually are."""
+    near, far, interpreter = noise("near"), noise("far"), noise("interpreter")
+    files = {
+        "sbin/init": program("/lib64/ld.so", ["libnear.so", "libfar.so"], "$ORIGIN/own"),
+        "sbin/own/libnear.so": near,
+        "usr/lib/libnear.so": noise("another"),
+        "usr/lib/libfar.so": far,
+        "lib64/ld.so": interpreter,
+    }
+    make_filesystem(disk, make_tree(root, files))
+    check_order(disk, interpreter, near, far)
+    assert not set(clusters_of(disk, files["usr/lib/libnear.so"])[1:-1]) & set(order_of(disk))
+
+
+def program(interpreter: str, libraries: list[str], path: str) -> bytes:
+    """The head of a program of 64 bits, with what it needs."""
+    texts = b"\0" + b"\0".join(text.encode() for text in (*libraries, path)) + b"\0"
+    at = {text: texts.find(text.encode() + b"\0") for text in (*libraries, path)}
+    address, text_at, dynamic_at, name_at = 0x400000, 0x400, 0x800, 0xC00
+    entries = [(1, at[library]) for library in libraries] + [(29, at[path]), (5, address + text_at), (0, 0)]
+    dynamic = b"".join(struct.pack("<qQ", tag, value) for tag, value in entries)
+    name = interpreter.encode() + b"\0"
+
+    def header(kind: int, offset: int, size: int) -> bytes:
+        return struct.pack("<IIQQQQQQ", kind, 4, offset, address + offset, 0, size, size, 8)
+
+    headers = header(1, 0, 0x1000) + header(2, dynamic_at, len(dynamic)) + header(3, name_at, len(name))
+    identity = b"\x7fELF\x02\x01\x01" + bytes(9)
+    head = identity + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 3, 0, 0, 0)
+    return (head + headers).ljust(text_at, b"\0") + b"".join(
+        [texts.ljust(dynamic_at - text_at, b"\0"), dynamic.ljust(name_at - dynamic_at, b"\0"), name]
+    )
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{}, {"home/someone/photos": noise("photos")}, {"boot/config-6.1": b"y"}],
+    ids=["empty", "data", "no kernel"],
+)
+def test_nothing_is_foretold_of_what_boots_nothing(disk: Path, root: Path, files: Mapping[str, bytes]) -> None:
+    root.mkdir()
+    make_filesystem(disk, make_tree(root, files))
+    assert order_of(disk) == []
+
+
+def test_nothing_is_foretold_of_what_is_no_filesystem(disk: Path) -> None:
+    for data in (b"", b"x", bytes(512), noise("any", SIZE), bytes(SIZE)):
+        disk.write_bytes(data)
+        assert order_of(disk) == []
+    disk.write_bytes(bytes(SIZE))
+    for table in (put_mbr, put_gpt):
+        table(disk)
+        assert order_of(disk) == []
