@@ -17,6 +17,7 @@ from ingot.control.machine import Machines
 from ingot.control.snapshots.content import SnapshotContents
 from ingot.control.volumes.gate import TRANSFERS
 from ingot.control.volumes.populator import Populators
+from ingot.kube.clock import timestamp
 
 
 @pytest.fixture
@@ -101,7 +102,8 @@ async def test_full_copies_have_the_places_of_transfers(lab: Storage) -> None:
     await lab.pass_time(10)
     await tells(lab, late, "number 1 in the queue")
     assert await begun(lab) == {uid_of(target) for target in targets}
-    await stuck.say(stuck_pod, Saving(Stage.FAILED, "NoRoom", "there is no room"))
+    now = timestamp(lab.clock.time())
+    await stuck.say(stuck_pod, Saving(Stage.FAILED, "NoRoom", "there is no room", since=now))
     await tells(lab, targets[1], "there is no room")
 
     async def is_begun() -> bool:
