@@ -1,5 +1,6 @@
 """A directory whose images are exported by their names, and nothing outside of it."""
 
+import errno
 import itertools
 import os
 import stat
@@ -29,8 +30,10 @@ class Folder:
             descriptor = os.open(
                 self._resolve(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._descriptor
             )
-        except FileNotFoundError:
-            raise KeyError(name) from None
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):
+                raise KeyError(name) from None
+            raise
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise KeyError(name)

@@ -133,7 +133,7 @@ class TestFolders:
         os.close(folder.open("disk4"))
         folder.close()
 
-    @pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "../x", "loop", "gone", "out", "a\0b"])
+    @pytest.mark.parametrize("name", ["", ".", "..", ".x", "a/b", "../x", "loop", "gone", "out", "a\0b", "ä" * 200])
     def test_others_are_not_there(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "loop").symlink_to("loop")
         (tmp_path / "out").symlink_to("/etc/hostname")
