@@ -102,7 +102,7 @@ class Worker:
     def wait_for_journal(self) -> None:
         """Waits until what is done is written down, of a device, while nothing more comes."""
         deadline = time.monotonic() + _SECONDS
-        while not any(_settled(each) for each in (self.directory / "state/journals").glob("*journal*")):
+        while not any(_settled(each) for each in (self.directory / "state/journals").glob("*journal")):
             assert time.monotonic() < deadline, "there is no journal"
             time.sleep(0.01)
 
