@@ -55,6 +55,16 @@ def test_what_names_more_than_there_is_ends_there() -> None:
     assert read_back(",".join(["0+40"] * 9000), file_of(COUNT)) == list(range(COUNT))
 
 
+def test_zeros_without_end_are_one_piece() -> None:
+    """A table of contents may say that a file has a PiB of them, at no cost."""
+    pieces = Pieces()
+    pieces.append(CLUSTER, 0, 100, bytes(32))
+    pieces.append_zeros(1 << 50)
+    pieces.append(CLUSTER, 100, 200, bytes(32))
+    assert read_back("0+999999999999", pieces) == [0, 1]
+    assert read_back(f"1+17179869183,{(1 << 34) + 1}", pieces) == [1]
+
+
 @pytest.mark.parametrize("text", ["x", "1,", "-1", "1+", "1++2", " 1", "1\n", "٣", "1" * 13, "1," * 40000 + "1"])
 def test_what_is_no_order_is_refused_by_its_name(text: str) -> None:
     with pytest.raises(ImageFault, match=BOOT_ORDER):
@@ -101,5 +111,11 @@ def test_what_would_be_read_for_ever_is_given_up(tmp_path: Path) -> None:
         noted = NotedDisk(content)
         with pytest.raises(Unreadable, match="more is to be read"):
             noted.charge(1 << 40)
+        noted = NotedDisk(content)
+        with pytest.raises(Unreadable, match="more is to be read"):
+            noted.charge(0, steps=1 << 20)
+        with pytest.raises(Unreadable, match="more is to be read"):
+            noted.note(0, 1)
+        noted = NotedDisk(content)
         with pytest.raises(Unreadable, match="of a disk of 65536"):
             noted.read(CLUSTER - 1, 2)

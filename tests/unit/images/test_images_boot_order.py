@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 from collections.abc import Mapping
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from images.linux_disks import SIZE, START, clusters_of, make_filesystem, make_tree, noise, put_gpt, put_mbr
+from ingot.images.boot.elf import needs
+from ingot.images.boot.ext import Ext
+from ingot.images.boot.noted import NotedDisk
 from ingot.images.boot.order import boot_order
 from ingot.images.content import FileContent
 
@@ -139,6 +143,82 @@ def program(interpreter: str, libraries: list[str], path: str) -> bytes:
     return (head + headers).ljust(text_at, b"\0") + b"".join(
         [texts.ljust(dynamic_at - text_at, b"\0"), dynamic.ljust(name_at - dynamic_at, b"\0"), name]
     )
+
+
+def test_what_is_large_or_strange_costs_itself_only(disk: Path, root: Path) -> None:
+    """An initrd and a program of more than anybody reads for their needs, sparse, and a kernel with a strange name."""
+    login = noise("login")
+    make_tree(root, KERNELS | {"sbin/init": b"#!/bin/sh\n", "bin/login": login, "boot/vmlinuz-6.1\u00b2": b"odd"})
+    for name in ("boot/initrd.img-7", "bin/sh"):
+        (root / name).touch()
+        os.truncate(root / name, 200 << 20)
+    newest = noise("newest")
+    (root / "boot/vmlinuz-7").write_bytes(newest)
+    make_filesystem(disk, root)
+    assert {*clusters_of(disk, newest), *clusters_of(disk, login)} <= set(order_of(disk))
+
+
+def test_partitions_within_an_extended_one_are_found(disk: Path, root: Path) -> None:
+    make_filesystem(disk, make_tree(root, KERNELS), start=START)
+    put_mbr(disk, 0x0F, START // 4)
+    tables = ((START // 4, START // 4, START // 2 - START // 4), (START // 2, START // 2, 0))
+    for place, first, onward in tables:
+        here, next_one = (0, 0x83, first >> 9, 8), (0, 0x05 if onward else 0, onward >> 9, 8)
+        entries = b"".join(struct.pack("<B3xB3xII", *entry) for entry in (here, next_one))
+        with disk.open("r+b") as file:
+            file.seek(place + 446)
+            file.write(entries.ljust(64, b"\0") + b"\x55\xaa")
+    check_order(disk, KERNEL, INITRD)
+
+
+def test_a_chain_of_partitions_that_never_ends_is_left(disk: Path) -> None:
+    disk.write_bytes(bytes(SIZE))
+    put_mbr(disk, 0x05)
+    entries = struct.pack("<B3xB3xIIB3xB3xII", 0, 0x83, 8, 8, 0, 0x05, 0, 8)
+    with disk.open("r+b") as file:
+        file.seek(START + 446)
+        file.write(entries.ljust(64, b"\0") + b"\x55\xaa")
+    assert order_of(disk) == []
+
+
+@pytest.mark.parametrize("options", [("-t", "ext2", "-b", "1024"), ("-t", "ext4", "-b", "1024")], ids=" ".join)
+def test_sparse_files_are_read_as_they_are(disk: Path, root: Path, options: tuple[str, ...]) -> None:
+    """One block in each kind of tree, and nothing between."""
+    make_tree(root, {"etc/passwd": b""})
+    whole = bytearray(70 << 20)
+    for place in (3 << 10, 17 << 10, 300 << 10, 68 << 20):
+        whole[place : place + 1024] = noise(str(place), 1024)
+    with (root / "sparse").open("wb") as file:
+        for place in (3 << 10, 17 << 10, 300 << 10, 68 << 20):
+            os.pwrite(file.fileno(), whole[place : place + 1024], place)
+        file.truncate(len(whole))
+    make_filesystem(disk, root, *options)
+    with FileContent(disk) as content:
+        files = Ext(NotedDisk(content), 0)
+        node = files.find("/sparse")
+        assert node is not None
+        assert files.read(node) == whole
+
+
+def test_a_program_names_no_more_than_programs_do() -> None:
+    """Each place is looked at for each library, and what is written there is anybody's."""
+    places = ":".join(["$ORIGIN/own", *(f"/p/{number}" for number in range(50))])
+    wanted = needs(program("/lib/" + "./" * 400 + "ld.so", [f"lib{number}.so" for number in range(40)], places), "/a")
+    assert wanted.paths[:2] == ("/a/own", "/p/0")
+    assert len(wanted.paths) <= 16
+    assert len(wanted.interpreter) <= 255
+    assert len(wanted.libraries) == 40
+    assert needs(program("/lib/ld.so", ["lib" + "x" * 300], "/" + "y" * 300), "/a").libraries == ("",)
+
+
+def test_a_directory_whose_names_overlap_is_none(disk: Path, root: Path) -> None:
+    """Eight bytes would make a name of 255 characters again and again."""
+    make_filesystem(disk, make_tree(root, {"boot/vmlinuz-6": noise("kernel"), "sbin/init": b"#!/bin/sh\n"}))
+    raw = disk.read_bytes()
+    at = raw.index(struct.pack("<HBB", 12, 4, 2) + b"boot") - 4
+    with disk.open("r+b") as file:
+        os.pwrite(file.fileno(), struct.pack("<HB", 8, 255), at + 4)
+    assert order_of(disk) == []
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ _DEEPEST = 5
 _WRITTEN = 1 << 15
 _DIRECTORY, _FILE, _LINK = 4, 8, 10
 _MOST_LINKS = 16
-# Larger ones are no kernel, initrd or program; and neither a directory nor a link that somebody uses.
-_MOST_FILE, _MOST_DIRECTORY, _MOST_LINK = 128 << 20, 16 << 20, 4096
+# Larger ones are no program, and neither a directory nor a link that somebody uses.
+_MOST_FILE, _MOST_DIRECTORY, _MOST_LINK = 128 << 20, 1 << 20, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,7 @@ class Ext:
         above = [_ROOT]
         links = 0
         while parts:
+            self._disk.charge(0, steps=1)
             part = parts.pop()
             if part == "..":
                 above = above[:-1] or [_ROOT]
@@ -102,14 +103,26 @@ class Ext:
             raise Unreadable(f"{node.size} bytes of a file, or an encrypted one")
         if node.kind == _LINK and node.size < len(node.root):
             return node.root[: node.size]
-        self._disk.charge(node.size)
+        parts = list(self._parts(node))
+        # What is read is charged when it is.
+        self._disk.charge(max(node.size - sum(length for _, length, _ in parts), 0))
         data = bytearray(node.size)
+        for at, length, block in parts:
+            data[at : at + length] = self._read_blocks(block, length)
+        return bytes(data)
+
+    def visit(self, node: Node) -> None:
+        """Takes note that a file of any size is read."""
+        for _, length, block in self._parts(node):
+            self._disk.note(self._start + block * self._block, length)
+
+    def _parts(self, node: Node) -> Iterator[tuple[int, int, int]]:
+        """Where the bytes of a file are: the first byte, how many, and the first block of the disk."""
         for first, count, block in self._runs(node):
             at = first * self._block
             length = min(count * self._block, node.size - at)
             if length > 0:
-                data[at : at + length] = self._read_blocks(block, length)
-        return bytes(data)
+                yield at, length, block
 
     def _inside(self, directory: int, name: str) -> int | None:
         node = self.node(directory)
@@ -138,8 +151,9 @@ class Ext:
         at = 0
         while at + 8 <= len(data):
             number, length, name = struct.unpack_from("<IHB", data, at)
-            if length < 8:
-                break
+            self._disk.charge(0, steps=1)
+            if length < 8 + name or length % 4:
+                raise Unreadable("a directory that makes no sense")
             if number:
                 found[data[at + 8 : at + 8 + name].decode(errors="replace")] = number
             at += length
@@ -155,6 +169,7 @@ class Ext:
         magic, count, _, depth = struct.unpack_from("<4H", data)
         if magic != _EXTENT_MAGIC or depth > deepest or 12 * (count + 1) > len(data):
             raise Unreadable("a tree of extents that makes no sense")
+        self._disk.charge(0, steps=count)
         for at in range(12, 12 * (count + 1), 12):
             if depth:
                 low, high = struct.unpack_from("<4xIH", data, at)
@@ -166,26 +181,26 @@ class Ext:
 
     def _mapped(self, pointers: tuple[int, ...], count: int) -> Iterator[tuple[int, int, int]]:
         """As ext2 and ext3 have it: twelve blocks, and three trees that are deeper each time."""
-        found = list(pointers[:12])
-        for depth, root in enumerate(pointers[12:], 1):
-            if len(found) < count and root:
-                found += self._leaves(root, depth, count - len(found))
-        for index, block in enumerate(found[:count]):
+        for index, block in enumerate(pointers[: min(count, 12)]):
             if block:
                 yield index, 1, block
+        first = 12
+        for depth, root in enumerate(pointers[12:], 1):
+            yield from self._leaves(root, depth, first, count)
+            first += (self._block // 4) ** depth
 
-    def _leaves(self, block: int, depth: int, most: int) -> list[int]:
-        width = self._block // 4
-        pointers = struct.unpack(f"<{width}I", self._read_blocks(block, self._block))
-        if depth == 1:
-            return list(pointers[:most])
-        found: list[int] = []
-        for pointer in pointers:
-            if len(found) >= most:
-                break
-            below = width ** (depth - 1)
-            found += self._leaves(pointer, depth - 1, most - len(found)) if pointer else [0] * min(below, most)
-        return found
+    def _leaves(self, block: int, depth: int, first: int, count: int) -> Iterator[tuple[int, int, int]]:
+        """Those of a tree that begins with the block `first` of a file of `count`. What is not there is zeros."""
+        if first >= count or not block:
+            return
+        if depth == 0:
+            yield first, 1, block
+            return
+        below = (self._block // 4) ** (depth - 1)
+        wanted = min(self._block // 4, -(-(count - first) // below))
+        self._disk.charge(0, steps=wanted)
+        for index, pointer in enumerate(struct.unpack_from(f"<{wanted}I", self._read_blocks(block, self._block))):
+            yield from self._leaves(pointer, depth - 1, first + index * below, count)
 
     def _read_blocks(self, block: int, length: int) -> bytes:
         return self._disk.read(self._start + block * self._block, length)

@@ -41,17 +41,22 @@ def foretold(layer: Descriptor, pieces: Pieces) -> list[Chunk]:
     if len(text) > _MOST_TEXT or not _RUNS.fullmatch(text):
         message = f"its annotation {BOOT_ORDER} must be FIRST+COUNT,…, and at most {_MOST_TEXT} characters"
         raise ImageFault(str(layer.digest), "BadBootOrder", message)
-    indexes = dict.fromkeys(pieces.find(cluster * CLUSTER) for cluster in _clusters(text, pieces.size))
+    indexes = dict.fromkeys(_indexes(text, pieces))
     return [chunk for index in indexes if (chunk := pieces.chunk(index)) is not None]
 
 
-def _clusters(text: str, size: int) -> Iterator[int]:
-    """Those that the file has; no more than it has, since anybody may have written the text."""
-    whole = left = -(-size // CLUSTER)
+def _indexes(text: str, pieces: Pieces) -> Iterator[int]:
+    """The pieces in which the clusters lie. No more than the file has: anybody may have written the text, and a piece
+    of zeros may be as long as the file."""
+    left = len(pieces)
     for run in text.split(","):
         first, _, count = run.partition("+")
-        clusters = range(int(first), min(int(first) + int(count or 1), whole))
-        left -= len(clusters)
+        start = int(first) * CLUSTER
+        end = min(start + int(count or 1) * CLUSTER, pieces.size)
+        if start >= end:
+            continue
+        found = range(pieces.find(start), pieces.find(end - 1) + 1)
+        left -= len(found)
         if left < 0:
             return
-        yield from clusters
+        yield from found

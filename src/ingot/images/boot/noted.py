@@ -6,8 +6,9 @@ from ingot.images.qcow2.layout import CLUSTER
 
 # A kernel, its initrd and the programs of a large system have a fifth of it.
 _MOST_BYTES = 512 << 20
-# A disk that was made to be slow would go on for ever with small reads.
+# A disk that was made to be slow would go on for ever with small reads, or with names and links that lead nowhere.
 _MOST_READS = 1 << 16
+_MOST_STEPS = 1 << 19
 
 
 class Unreadable(Exception):
@@ -21,6 +22,7 @@ class NotedDisk:
         self._disk = disk
         self._reads = 0
         self._bytes = 0
+        self._steps = 0
         self.clusters: dict[int, None] = {}
 
     @property
@@ -29,20 +31,25 @@ class NotedDisk:
 
     def read(self, start: int, length: int) -> bytes:
         """Raises Unreadable for what is not on the disk, and when more was read than any boot needs."""
-        if start + length > self._disk.size:
-            raise Unreadable(f"bytes {start} to {start + length} of a disk of {self._disk.size}")
-        self.charge(length)
+        self._reads += 1
+        self.note(start, length)
         try:
-            data = bytes(read(self._disk, start, length))
+            return bytes(read(self._disk, start, length))
         except ImageFault as fault:
             raise Unreadable(str(fault)) from fault
+
+    def note(self, start: int, length: int) -> None:
+        """As `read`, where nobody needs to know what is there."""
+        if start + length > self._disk.size:
+            raise Unreadable(f"bytes {start} to {start + length} of a disk of {self._disk.size}")
+        self.charge(length, steps=1)
         if length:
             self.clusters.update(dict.fromkeys(range(start // CLUSTER, (start + length - 1) // CLUSTER + 1)))
-        return data
 
-    def charge(self, length: int) -> None:
-        """Takes note that so many bytes are read, or are made of nothing. Raises Unreadable when that is too much."""
-        self._reads += 1
+    def charge(self, length: int, steps: int = 0) -> None:
+        """Takes note of bytes that are read, or are made of nothing, and of steps on the way to them. Raises Unreadable
+        when that is too much, from then on each time."""
         self._bytes += length
-        if self._bytes > _MOST_BYTES or self._reads > _MOST_READS:
+        self._steps += steps
+        if self._bytes > _MOST_BYTES or self._reads > _MOST_READS or self._steps > _MOST_STEPS:
             raise Unreadable("more is to be read than any boot needs")

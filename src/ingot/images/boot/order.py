@@ -98,11 +98,13 @@ def _system(files: Ext, version: str | None) -> None:
 
 
 def _read(files: Ext, path: str) -> None:
-    node = files.find(path)
-    if node is not None and node.is_file:
-        files.read(node)
+    """What cannot be read, or is too large, is none of what a boot needs most: the rest is looked at all the same."""
+    with contextlib.suppress(Unreadable):
+        node = files.find(path)
+        if node is not None and node.is_file:
+            files.visit(node)
 
 
 def _parts(version: str) -> list[tuple[int, str]]:
     """For comparing versions: numbers by their value."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|\D+", version)]
+    return [(int(number), "") if number else (-1, text) for number, text in re.findall("([0-9]+)|([^0-9]+)", version)]

@@ -8,18 +8,46 @@ _SECTOR = 512
 _SIGNATURE = b"\x55\xaa"
 _PROTECTIVE = 0xEE
 _GPT = b"EFI PART"
-_MOST = 128
+_EXTENDED = (0x05, 0x0F, 0x85)
+_MOST, _MOST_LOGICAL = 128, 64
 
 
 def partitions(disk: NotedDisk) -> list[int]:
     """Where each partition begins, in their order; a disk without a table is one. Raises Unreadable."""
     first = disk.read(0, _SECTOR)
-    entries = [struct.unpack_from("<4xB3xII", first, 446 + 16 * index) for index in range(4)]
-    if first[510:] != _SIGNATURE or not any(kind for kind, _, _ in entries):
+    entries = _entries(first)
+    if not entries:
         return [0]
     if any(kind == _PROTECTIVE for kind, _, _ in entries):
         return _of_gpt(disk)
-    return [start * _SECTOR for kind, start, count in entries if kind and start and count]
+    found: list[int] = []
+    for kind, start, count in entries:
+        if kind in _EXTENDED and start:
+            found += _logical(disk, start)
+        elif start and count:
+            found.append(start * _SECTOR)
+    return found
+
+
+def _entries(sector: bytes) -> list[tuple[int, int, int]]:
+    """The kind, first sector and number of sectors of each partition that a table names."""
+    if sector[510:] != _SIGNATURE:
+        return []
+    entries = [struct.unpack_from("<4xB3xII", sector, 446 + 16 * index) for index in range(4)]
+    return [(kind, start, count) for kind, start, count in entries if kind]
+
+
+def _logical(disk: NotedDisk, extended: int) -> list[int]:
+    """Those within an extended partition: a table for each, which leads to the next."""
+    found: list[int] = []
+    table: int | None = extended
+    while table is not None and len(found) < _MOST_LOGICAL:
+        entries = _entries(disk.read(table * _SECTOR, _SECTOR))
+        here = [start for kind, start, count in entries if kind not in _EXTENDED and start and count]
+        found += [(table + start) * _SECTOR for start in here]
+        onward = [start for kind, start, _ in entries if kind in _EXTENDED and start]
+        table = extended + onward[0] if onward and here else None
+    return found
 
 
 def _of_gpt(disk: NotedDisk) -> list[int]:

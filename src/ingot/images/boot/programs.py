@@ -1,10 +1,12 @@
 """Programs as they are started: with their interpreters, their libraries, and the libraries of these."""
 
+import contextlib
 import posixpath
 from collections.abc import Iterable
 
 from ingot.images.boot.elf import needs
 from ingot.images.boot.ext import Ext
+from ingot.images.boot.noted import Unreadable
 
 _MOST = 4096
 _USUAL = ("/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
@@ -25,12 +27,14 @@ class Programs:
             if path in self._seen:
                 continue
             self._seen.add(path)
-            node = self._files.find(path)
-            if node is None or not node.is_file:
-                continue
-            wanted = needs(self._files.read(node), posixpath.dirname(path))
-            found = [self._library(name, wanted.paths) for name in wanted.libraries]
-            waiting += [each for each in reversed([wanted.interpreter, *found]) if each]
+            # One that cannot be read is not started; the others are.
+            with contextlib.suppress(Unreadable):
+                node = self._files.find(path)
+                if node is None or not node.is_file:
+                    continue
+                wanted = needs(self._files.read(node), posixpath.dirname(path))
+                found = [self._library(name, wanted.paths) for name in wanted.libraries]
+                waiting += [each for each in reversed([wanted.interpreter, *found]) if each]
 
     def _library(self, name: str, first: Iterable[str]) -> str:
         """Where a library is; "" where it is not."""

@@ -15,9 +15,7 @@ _MOST_UNITS, _MOST_TEXT = 1024, 1 << 20
 def programs(files: Ext) -> Iterator[str]:
     """The programs of the units, each time after what they are told in was read. Raises Unreadable."""
     waiting, seen = list(_FIRST), set(_FIRST)
-    for _ in range(_MOST_UNITS):
-        if not waiting:
-            return
+    while waiting:
         unit = waiting.pop(0)
         wanted: list[str] = []
         for place in _PLACES:
@@ -29,7 +27,7 @@ def programs(files: Ext) -> Iterator[str]:
             else:
                 wanted += value.split()
         for each in wanted:
-            if each not in seen and "%" not in each:
+            if each not in seen and "%" not in each and len(seen) < _MOST_UNITS:
                 seen.add(each)
                 waiting.append(each)
 
