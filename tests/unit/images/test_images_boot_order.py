@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from ingot.images.boot.ext import Ext
 from ingot.images.boot.noted import NotedDisk
 from ingot.images.boot.order import boot_order
 from ingot.images.content import FileContent
+from ingot.images.qcow2.layout import CLUSTER
 
 OLD, NEW = "6.1.0-9-amd64", "6.1.0-10-amd64"
 KERNELS = {
@@ -123,6 +126,42 @@ def test_programs_come_with_what_they_need(disk: Path, root: Path) -> None:
     make_filesystem(disk, make_tree(root, files))
     check_order(disk, interpreter, near, far)
     assert not set(clusters_of(disk, files["usr/lib/libnear.so"])[1:-1]) & set(order_of(disk))
+
+
+def test_programs_that_are_named_without_a_place_are_found(disk: Path, root: Path) -> None:
+    started = noise("started")
+    units = {"default.target": b"[Unit]\nWants=a.service\n", "a.service": b"[Service]\nExecStart=-start --now\n"}
+    files = {f"usr/lib/systemd/system/{name}": text for name, text in units.items()}
+    make_filesystem(disk, make_tree(root, files | {"sbin/init": b"#!/bin/sh\n", "usr/bin/start": started}))
+    check_order(disk, started)
+
+
+def test_modules_of_the_kernel_come_with_those_that_they_need(disk: Path, root: Path) -> None:
+    """By the table that depmod makes; of the kernel that is booted, and only what a virtual machine wants."""
+    table = b"kernel/fs/fuse/fuse.ko.xz: kernel/lib/base.ko\nkernel/lib/base.ko:\nkernel/sound/loud.ko:\nrubbish\n"
+    modules = {name: noise(name) for name in ("fs/fuse/fuse.ko.xz", "lib/base.ko", "sound/loud.ko")}
+    files = KERNELS | {f"lib/modules/{NEW}/kernel/{name}": data for name, data in modules.items()}
+    files |= {f"lib/modules/{NEW}/modules.dep": table, "sbin/init": b"#!/bin/sh\n"}
+    make_filesystem(disk, make_tree(root, files))
+    check_order(disk, KERNEL, INITRD)
+    wanted = [cluster for name in ("lib/base.ko", "fs/fuse/fuse.ko.xz") for cluster in clusters_of(disk, modules[name])]
+    assert set(wanted) <= set(order_of(disk))
+    assert not set(clusters_of(disk, modules["sound/loud.ko"])[1:-1]) & set(order_of(disk))
+
+
+@pytest.mark.parametrize("options", [("-t", "ext4"), ("-t", "ext3", "-b", "1024"), ("-t", "ext2")], ids=" ".join)
+def test_what_a_mount_reads_is_foretold(disk: Path, root: Path, options: tuple[str, ...]) -> None:
+    """The tables of the groups as far as they are used, and the head of the journal: as dumpe2fs tells it."""
+    files = {f"usr/share/{number}": b"x" for number in range(3000)}
+    make_filesystem(disk, make_tree(root, files | {"sbin/init": b"#!/bin/sh\n"}), *options, "-N", "4096")
+    told = subprocess.run(["dumpe2fs", str(disk)], check=True, capture_output=True, text=True).stdout
+    block = int(re.search(r"Block size:\s+(\d+)", told)[1])  # type: ignore[index]
+    first_table = int(re.search(r"Inode table at (\d+)-", told)[1])  # type: ignore[index]
+    used = first_table * block + 3000 * 256 // len(re.findall("^Group", told, re.MULTILINE))
+    assert set(range(used // CLUSTER + 1)) <= set(order_of(disk))
+    if "has_journal" in told:
+        head = disk.read_bytes().index(b"\xc0\x3b\x39\x98\0\0\0\x04")
+        assert head // CLUSTER in order_of(disk)
 
 
 def program(interpreter: str, libraries: list[str], path: str) -> bytes:

@@ -3,6 +3,7 @@
 It is read as it lies there: what only its journal has is not seen, and nothing is checked but what could mislead.
 """
 
+import itertools
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ _DEEPEST = 5
 # An extent that is longer was allocated, but never written.
 _WRITTEN = 1 << 15
 _DIRECTORY, _FILE, _LINK = 4, 8, 10
+# The tables of these groups lie together at the front, with the inodes of what came to the disk first.
+_FRONT_GROUPS = 16
+_NO_INODES = 0x1
 _MOST_LINKS = 16
 # Larger ones are no program, and neither a directory nor a link that somebody uses.
 _MOST_FILE, _MOST_DIRECTORY, _MOST_LINK = 128 << 20, 1 << 20, 4096
@@ -54,7 +58,7 @@ class Ext:
         magic, incompatible = struct.unpack_from("<H", head, 56)[0], struct.unpack_from("<I", head, 96)[0]
         if magic != _MAGIC:
             raise Unreadable("no ext2, ext3 or ext4")
-        scale, self._inodes = struct.unpack_from("<24xI12xI", head)
+        count, scale, self._inodes = struct.unpack_from("<I20xI12xI", head)
         revision, inode = struct.unpack_from("<I8xH", head, 76)
         self._inode_size = inode if revision else 128
         self._descriptor = struct.unpack_from("<H", head, 254)[0] if incompatible & _WIDE else 32
@@ -63,6 +67,8 @@ class Ext:
         if self._descriptor < 32:
             raise Unreadable(f"descriptors of {self._descriptor} bytes")
         self._block = 1024 << scale
+        self._groups = -(-count // self._inodes)
+        self._journal = struct.unpack_from("<I", head, 224)[0]
         self.node = cache(self._node)
         self.names = cache(self._names)
 
@@ -116,6 +122,21 @@ class Ext:
         for _, length, block in self._parts(node):
             self._disk.note(self._start + block * self._block, length)
 
+    def mount(self) -> None:
+        """Takes note of what is read when it is mounted, checked, and looked up in: its tables as far as they are used,
+        and the head of its journal."""
+        for group in range(min(self._groups, _FRONT_GROUPS)):
+            descriptor = self._describe(group)
+            if not _half(descriptor, 18) & _NO_INODES:
+                used = max(self._inodes - _half(descriptor, 28), 0)
+                # Before the table of the first group are all its others.
+                first = self._inode_table(descriptor) * self._block if group else 0
+                end = self._inode_table(descriptor) * self._block + used * self._inode_size
+                self._disk.note(self._start + first, max(end - first, 0))
+        if self._journal:
+            for _, _, block in itertools.islice(self._parts(self.node(self._journal)), 1):
+                self._disk.note(self._start + block * self._block, self._block)
+
     def _parts(self, node: Node) -> Iterator[tuple[int, int, int]]:
         """Where the bytes of a file are: the first byte, how many, and the first block of the disk."""
         for first, count, block in self._runs(node):
@@ -132,18 +153,24 @@ class Ext:
         group, index = divmod(number - 1, self._inodes)
         if number < 1:
             raise Unreadable(f"an inode {number}")
-        # The descriptors follow the block with the superblock.
-        table = self._block * (2 if self._block == 1024 else 1) + group * self._descriptor
-        descriptor = self._disk.read(self._start + table, self._descriptor)
-        low, high = struct.unpack_from("<I", descriptor, 8)[0], 0
-        if self._descriptor >= 64:
-            high = struct.unpack_from("<I", descriptor, 40)[0]
-        inode = self._disk.read(self._start + (low | high << 32) * self._block + index * self._inode_size, 128)
+        table = self._inode_table(self._describe(group)) * self._block
+        inode = self._disk.read(self._start + table + index * self._inode_size, 128)
         mode, size = struct.unpack_from("<H2xI", inode)
         kind = mode >> 12
         if kind == _FILE:
             size |= struct.unpack_from("<I", inode, 108)[0] << 32
         return Node(kind, size, struct.unpack_from("<I", inode, 32)[0], inode[40:100])
+
+    def _describe(self, group: int) -> bytes:
+        # The descriptors follow the block with the superblock.
+        table = self._block * (2 if self._block == 1024 else 1) + group * self._descriptor
+        return self._disk.read(self._start + table, self._descriptor)
+
+    def _inode_table(self, descriptor: bytes) -> int:
+        """The block that it begins with."""
+        low: int = struct.unpack_from("<I", descriptor, 8)[0]
+        high: int = struct.unpack_from("<I", descriptor, 40)[0] if self._descriptor >= 64 else 0
+        return low | high << 32
 
     def _names(self, node: Node) -> dict[str, int]:
         data = self.read(node, _MOST_DIRECTORY)
@@ -204,3 +231,8 @@ class Ext:
 
     def _read_blocks(self, block: int, length: int) -> bytes:
         return self._disk.read(self._start + block * self._block, length)
+
+
+def _half(descriptor: bytes, at: int) -> int:
+    number: int = struct.unpack_from("<H", descriptor, at)[0]
+    return number

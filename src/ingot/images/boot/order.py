@@ -8,6 +8,7 @@ import contextlib
 import logging
 import re
 
+from ingot.images.boot.drivers import drivers
 from ingot.images.boot.ext import Ext
 from ingot.images.boot.noted import NotedDisk, Unreadable
 from ingot.images.boot.partitions import partitions
@@ -25,11 +26,30 @@ _GRUB = ("/boot/grub/grub.cfg", "/boot/grub2/grub.cfg", "/grub/grub.cfg", "/grub
 _INIT = "/sbin/init"
 # Every systemd has these started, or starts them before it knows of any unit.
 _EARLY = ("/usr/lib/systemd/system-generators", "/lib/systemd/system-generators")
-_ALWAYS = ("/bin/sh", "/usr/bin/udevadm", "/usr/bin/kmod", "/usr/bin/mount", "/usr/sbin/fsck.ext4", "/usr/sbin/agetty")
+_ALWAYS = (
+    *("/bin/sh", "/usr/bin/udevadm", "/usr/bin/kmod", "/usr/bin/mount"),
+    *("/usr/lib/systemd/systemd-fsck", "/usr/sbin/fsck", "/usr/sbin/fsck.ext4", "/usr/sbin/agetty"),
+    *("/usr/lib/udev/cdrom_id", "/usr/lib/udev/dmi_memory_id"),
+)
 _LOGIN = ("/bin/login", "/bin/bash")
 _TABLES = ("modules.dep.bin", "modules.alias.bin", "modules.symbols.bin", "modules.builtin.bin", "modules.softdep")
-_LISTS = ("/usr/lib/udev/rules.d", "/usr/lib/tmpfiles.d", "/usr/lib/sysusers.d", "/usr/lib/sysctl.d")
-_FILES = ("/etc/ld.so.cache", "/etc/fstab", "/etc/passwd", "/usr/lib/locale/C.utf8/LC_CTYPE", "/usr/lib/udev/hwdb.bin")
+_LISTS = (
+    *(
+        "/usr/lib/udev/rules.d",
+        "/usr/lib/tmpfiles.d",
+        "/usr/lib/sysusers.d",
+        "/usr/lib/sysctl.d",
+        "/usr/lib/modprobe.d",
+    ),
+    *("/etc/udev/rules.d", "/etc/tmpfiles.d", "/etc/sysctl.d", "/etc/modprobe.d", "/etc/modules-load.d", "/etc/init.d"),
+    *("/usr/lib/systemd/network", "/usr/share/dbus-1/system.d", "/usr/share/dbus-1/system-services"),
+    *("/etc/pam.d", "/etc/security", "/etc/profile.d"),
+)
+_FILES = (
+    *("/etc/ld.so.cache", "/etc/fstab", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime"),
+    *("/usr/lib/locale/C.utf8/LC_CTYPE", "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache"),
+    *("/usr/share/zoneinfo/Etc/UTC", "/usr/share/dbus-1/system.conf", "/usr/lib/udev/hwdb.bin"),
+)
 
 
 def boot_order(disk: Content) -> list[int]:
@@ -50,6 +70,8 @@ def boot_order(disk: Content) -> list[int]:
 def _boot(files: Ext) -> bool:
     """Reads what a boot reads of a filesystem; whether there is anything to boot. Raises Unreadable."""
     version = _kernel(files)
+    with contextlib.suppress(Unreadable):
+        files.mount()
     if (files.find(_INIT)) is None:
         return version is not None
     with contextlib.suppress(Unreadable):
@@ -88,6 +110,8 @@ def _system(files: Ext, version: str | None) -> None:
         started.start(path)
     for name in _TABLES if version else ():
         _read(files, f"/lib/modules/{version}/{name}")
+    for path in drivers(files, version) if version else ():
+        _read(files, path)
     for directory in _LISTS:
         for name in files.names_in(directory):
             _read(files, f"{directory}/{name}")

@@ -9,6 +9,7 @@ from ingot.images.boot.ext import Ext
 from ingot.images.boot.noted import Unreadable
 
 _MOST = 4096
+_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin")
 _USUAL = ("/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
 
@@ -20,8 +21,9 @@ class Programs:
         self._seen: set[str] = set()
 
     def start(self, path: str) -> None:
-        """Reads all that a program needs to start; nothing where there is none."""
-        waiting = [path]
+        """Reads all that a program needs to start, which is a path, or a name in the usual places; nothing where there
+        is none."""
+        waiting = [path] if "/" in path else [f"{place}/{path}" for place in _PATH if path]
         while waiting and len(self._seen) < _MOST:
             path = waiting.pop()
             if path in self._seen:
