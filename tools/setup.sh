@@ -22,7 +22,7 @@ TEST_PACKAGES=(
     # Storage that guests reach, and what drives it.
     ceph-common ceph-mon ceph-osd glusterfs-server libxml2-utils nginx-light radosgw tgt wrk xfsprogs
     # Registries and the tools that people use with them.
-    buildah podman skopeo zstd
+    buildah mmdebstrap podman skopeo zstd
     # What watches Ingot, with its rules.
     prometheus
 )

@@ -1,17 +1,15 @@
-"""The base of container disks, and the two lines of seed 004 on it.
-
-`make image` builds the real base in half a minute, and tries its programs. Here a small base stands for it, with the
-same directory; its entry point runs on this machine.
-"""
+"""The base of container disks, and the two lines of seed 004 on it (R1)."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +19,8 @@ from ingot.images.container_disk import open_container_disk
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 
-ENTRY = Path(__file__).parents[2] / "deploy" / "disk" / "serve-disk"
+ROOT = Path(__file__).parents[2]
+ENTRY = ROOT / "deploy" / "disk" / "serve-disk"
 
 
 @pytest.fixture
@@ -38,10 +37,9 @@ def environment(directory: Path) -> dict[str, str]:
 
 
 @contextmanager
-def served(directory: Path, socket: Path) -> Iterator[None]:
-    """What a container of the image runs, on a unix socket."""
-    command = [sys.executable, str(ENTRY), "--socket", str(socket)]
-    server = subprocess.Popen(command, env=environment(directory), stdout=subprocess.PIPE, text=True)
+def running(command: Sequence[str | Path], environment: Mapping[str, str]) -> Iterator[None]:
+    """The entry point, with a server that answers."""
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         assert "serving" in server.stdout.readline()
@@ -49,6 +47,29 @@ def served(directory: Path, socket: Path) -> Iterator[None]:
     finally:
         server.terminate()
         server.communicate()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make the base image")
+def test_a_container_of_the_two_lines_serves_the_disk(tmp_path: Path, qcow2: Path) -> None:
+    """On the base that `make image` builds of Debian's packages."""
+    for tool in ("mmdebstrap", "buildah"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool}: apt-get install {tool}")
+    storage, context, shared = (tmp_path / name for name in ("storage.conf", "context", "shared"))
+    storage.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{tmp_path}/graph"\nrunroot = "{tmp_path}/run"\n')
+    buildah = partial(subprocess.run, check=True, text=True, env=os.environ | {"CONTAINERS_STORAGE_CONF": str(storage)})
+    buildah([ROOT / "tools" / "image.sh", "disk", "kubevirt.io:disk"])
+    context.mkdir()
+    shutil.copy(qcow2, context)
+    (context / "Dockerfile").write_text("FROM kubevirt.io:disk\nADD fedora25.qcow2 /disk\n")
+    buildah(["buildah", "build", "-q", "--isolation", "chroot", "-t", "fedora25", context])
+    made = buildah(["buildah", "from", "fedora25"], stdout=subprocess.PIPE).stdout.strip()
+    shared.mkdir()
+    shared.chmod(0o777)
+    container = ["buildah", "run", "--isolation", "chroot", "-v", f"{shared}:/shared", made, "serve-disk"]
+    with running([*container, "--socket", "/shared/nbd"], buildah.keywords["env"]):
+        uri = f"nbd+unix:///disk?socket={shared / 'nbd'}"
+        subprocess.run(["qemu-img", "compare", "-q", uri, qcow2], check=True)
 
 
 def test_the_two_lines_make_an_image_that_is_opened(
@@ -73,7 +94,7 @@ def test_the_entry_point_serves_the_disk(tmp_path: Path, qcow2: Path) -> None:
     directory, socket = tmp_path / "disk", tmp_path / "nbd"
     directory.mkdir()
     qcow2.rename(directory / "fedora25.qcow2")
-    with served(directory, socket):
+    with running([sys.executable, ENTRY, "--socket", socket], environment(directory)):
         uri = f"nbd+unix:///disk?socket={socket}"
         size = subprocess.run(["nbdinfo", "--size", uri], check=True, capture_output=True, text=True).stdout
         assert int(size) == 16 << 20
