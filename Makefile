@@ -58,12 +58,12 @@ ingot-image: $(READY) ## the image of Ingot for a cluster, into buildah's storag
 fuzz: $(READY) ## every parser of foreign bytes, FUZZ_SECONDS for each (60)
 	tools/fuzz.sh
 
-kube: $(READY) ## build a real Kubernetes for the tests, once, into a cache outside the tree
+kube: $(READY) ## build a real Kubernetes, Helm and virtctl for the tests, once, into a cache outside the tree
 	PYTHONPATH=tests .venv/bin/python -m kube.build
 
 test-kube: $(KUBE_READY) ## the wire suite on both servers, and the tests on a real cluster
 	PYTHONPATH=tests .venv/bin/python -m kube.build --check
-	$(PYTEST) tests/wire tests/kube --servers ingot,kube
+	$(PYTEST) tests/wire tests/kube tests/uploads/test_uploads_virtctl.py --servers ingot,kube
 	# On a server of its own: it installs Ingot's kinds with their webhooks.
 	$(PYTEST) tests/control --servers ingot,kube
 

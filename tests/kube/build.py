@@ -1,4 +1,4 @@
-"""`make kube`: builds Kubernetes, etcd and Helm from Go modules into the cache, once.
+"""`make kube`: builds Kubernetes, etcd, Helm and virtctl from Go modules into the cache, once.
 
 The programs of Kubernetes appear in the cache together, by one rename. Exit code 0: they are there. 3: this machine
 cannot have them, for it lacks Go or a module proxy. 1: a build failed.
@@ -12,16 +12,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from kube import binaries, helm
+from kube import binaries, helm, virtctl
 from kube.golang import Go, GoError, Unavailable, find_go
-from kube.modules import ETCD, write_etcd, write_helm, write_kubernetes
+from kube.modules import ETCD, write_etcd, write_helm, write_kubernetes, write_virtctl
 
 UNAVAILABLE = 3
 
 
 def main(arguments: list[str]) -> int:
     """Builds what is missing; with `--check` only tells whether something of Kubernetes is."""
-    if binaries.binaries() and (helm.program() or arguments == ["--check"]):
+    if _complete() or (binaries.binaries() and arguments == ["--check"]):
         print(f"kube: Kubernetes {binaries.KUBERNETES} and etcd {binaries.ETCD} are in {binaries.home()}")
         return 0
     if arguments == ["--check"]:
@@ -41,18 +41,26 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _complete() -> bool:
+    return bool(binaries.binaries() and helm.program() and virtctl.program())
+
+
 def build_all() -> None:
     """Builds what is missing and publishes it. A builder that held the lock before may have done it."""
-    if binaries.binaries() and helm.program():
+    if _complete():
         return
     go = find_go(binaries.cache())
-    print(f"kube: building with {go.version}; this takes some 8 to 14 minutes on 2 cores", flush=True)
+    print(f"kube: building with {go.version}; this takes some 10 to 20 minutes on 2 cores", flush=True)
     with tempfile.TemporaryDirectory(dir=binaries.cache(), prefix="building-") as scratch:
         place = Path(scratch)
         if not helm.program():
             write_helm(go, place / "helm", helm.MODULE, helm.VERSION)
             build(go, place / "helm", f"{helm.MODULE}/cmd/helm", place / "program")
             (place / "program").rename(helm.home())
+        if not virtctl.program():
+            write_virtctl(go, place / "virtctl", virtctl.MODULE, virtctl.VERSION)
+            build(go, place / "virtctl", f"{virtctl.MODULE}/cmd/virtctl", place / "program")
+            (place / "program").rename(virtctl.home())
         if binaries.binaries():
             return
         made = place / "bin"

@@ -22,6 +22,19 @@ def write_helm(go: Go, place: Path, path: str, version: str) -> None:
     fetch(go, place, path, version)
 
 
+def write_virtctl(go: Go, place: Path, path: str, version: str) -> None:
+    """A module that requires KubeVirt, with what that replaces: its own tree is published in modules of its version."""
+    write(place, "virtctl", f"require {path} v{version}\n")
+    (parsed,) = go.json("mod", "edit", "-json", fetch(go, place, path, version)["GoMod"], cwd=place)
+    replaced = []
+    for item in parsed["Replace"]:
+        old, new = item["Old"]["Path"], item["New"]
+        staged = new["Path"].startswith("./staging/")
+        replaced.append(f"\t{old} => {old} v{version}\n" if staged else f"\t{old} => {new['Path']} {new['Version']}\n")
+    with (place / "go.mod").open("a") as file:
+        file.write(f"\nreplace (\n{''.join(replaced)})\n")
+
+
 def write_kubernetes(go: Go, place: Path, version: str) -> None:
     """A module that requires k8s.io/kubernetes, its staging modules replaced by published versions."""
     write(place, "kubernetes", f"require k8s.io/kubernetes v{version}\n")
