@@ -165,6 +165,19 @@ async def test_a_clone_that_is_not_begun_follows_its_golden_image(lab: Storage, 
     assert done["status"]["origin"]["name"] == "golden"
 
 
+async def test_a_volume_that_names_its_source_itself_has_no_other(lab: Storage, golden: str) -> None:
+    """Whatever its status says: that is for what a DataSource stood for."""
+    origin = {"pvc": {"namespace": lab.namespace, "name": "late"}}
+    spec = {"source": origin, "pvc": {**ASKED, "storageClassName": lab.fast}}
+    volume = await lab.create(DATA_VOLUMES, {"metadata": {"name": "copy"}, "spec": spec})
+    told = told_by(volume, golden, f"{names.CLONE_SOURCE_PREFIX}{uid_of(volume)}")
+    await lab.create(CLONE_SOURCES, told)
+    noted = {"kind": VOLUME_CLAIMS.kind, "namespace": golden, "name": "golden"}
+    await lab.write(DATA_VOLUMES, "copy", {"origin": noted})
+    await lab.claim("late")
+    await refused(lab, golden, "copy")
+
+
 async def test_a_source_by_another_name_leads_nowhere(lab: Storage, golden: str) -> None:
     volume = await volume_of(lab, golden)
     told = await lab.create(CLONE_SOURCES, told_by(volume, golden, "mine"))

@@ -12,7 +12,7 @@ import pytest
 
 from eventual import eventually
 from ingot.api.object import Object, name_of, namespace_of
-from ingot.api.resources import DATA_SOURCES
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES
 from ingot.api.status import ApiError
 from ingot.kube.access import allowed
 from ingot.kube.client import Client
@@ -231,6 +231,12 @@ async def test_a_clone_from_another_namespace_needs_a_right(both: Pair, jane: Pa
         told = await jane.create(obj)
         assert (told["reason"], told["code"]) == ("Forbidden", 403), obj
         assert 'clones persistentvolumeclaims "fedora" of another namespace: User "jane" needs' in told["message"]
+    own = {"pvc": {"namespace": both.namespace, "name": "late"}}
+    await jane.stored(made("DataVolume", CDI, {"source": own, "storage": {}}))
+    origin = {"status": {"origin": {"kind": "PersistentVolumeClaim", **source["pvc"]}}}
+    told = await jane.patch(DATA_VOLUMES, "it", origin, subresource="status")
+    assert (told["reason"], told["code"]) == ("Forbidden", 403)
+    assert 'status.origin clones persistentvolumeclaims "fedora" of another namespace' in told["message"]
     right = {"apiGroups": ["cdi.kubevirt.io"], "resources": ["datavolumes/source"], "verbs": ["create"]}
     await granted(both, "clone", right, golden)
     for number, obj in enumerate(asked):

@@ -148,6 +148,31 @@ async def test_what_was_allowed_once_stays(clones: Clones) -> None:
     assert (await people.patch(DATA_VOLUMES, {"metadata": {"labels": {"a": "b"}}}))["metadata"]["labels"] == {"a": "b"}
 
 
+@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "VolumeSnapshot"])
+async def test_a_status_does_not_go_round_it_either(clones: Clones, kind: str) -> None:
+    """What it says is cloned: an owner of a namespace may have all rights in it, also to write the status."""
+    people = clones.people
+    rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+    role = {"metadata": {"name": "owner", "namespace": people.namespace}, "rules": [rule]}
+    await people.admin.create(ROLES, role)
+    await people.grant("owner", kind="Role")
+    own = {"pvc": {"namespace": people.namespace, "name": "late"}}
+    made = await people.create(DATA_VOLUMES, volume(source=own))
+    told = {"status": {"origin": {"kind": kind, "namespace": clones.golden, "name": "fedora"}}}
+    with pytest.raises(ApiError, match=r'status\.origin clones .* "fedora" of another namespace.*datavolumes/source'):
+        await people.tenant.patch(DATA_VOLUMES, "it", told, people.namespace, subresource="status")
+    with pytest.raises(ApiError, match="datavolumes/source"):
+        await people.tenant.replace(DATA_VOLUMES, {**made, **told}, subresource="status")
+    # By any other way a status is not written at all.
+    assert "status" not in await people.patch(DATA_VOLUMES, told)
+    phase = {"status": {"phase": "Pending"}}
+    await people.tenant.patch(DATA_VOLUMES, "it", phase, people.namespace, subresource="status")
+    await people.admin.patch(DATA_VOLUMES, "it", told, people.namespace, subresource="status")
+    done = {"status": {"phase": "Succeeded"}}
+    kept = await people.tenant.patch(DATA_VOLUMES, "it", done, people.namespace, subresource="status")
+    assert kept["status"] == {**told["status"], **done["status"]}
+
+
 async def test_what_a_snapshot_holds_is_not_for_tenants_to_write(clones: Clones) -> None:
     kept = made(MACHINE_SNAPSHOT_CONTENTS, source={"virtualMachine": {"spec": machine(source={"blank": {}})["spec"]}})
     told = await clones.people.refused(MACHINE_SNAPSHOT_CONTENTS, kept)

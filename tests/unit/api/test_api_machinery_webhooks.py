@@ -25,10 +25,14 @@ def test_every_served_version_of_every_kind_is_asked_about():
         }
 
 
-def test_the_status_is_asked_about_where_it_has_older_shapes():
-    for configuration in webhooks.configurations(registry.kinds()):
+def test_the_status_is_asked_about_where_it_has_older_shapes_or_demands_a_right():
+    for configuration, asked in zip(
+        webhooks.configurations(registry.kinds()),
+        (["dataimportcrons/status"], ["dataimportcrons/status", "datavolumes/status"]),
+        strict=True,
+    ):
         resources = [each for rule in configuration["webhooks"][0]["rules"] for each in rule["resources"]]
-        assert [each for each in resources if "/" in each] == ["dataimportcrons/status"]
+        assert [each for each in resources if "/" in each] == asked
 
 
 def test_admission_and_conversion_are_one_service():

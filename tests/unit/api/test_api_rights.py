@@ -89,6 +89,18 @@ def test_whoever_points_a_data_source_elsewhere_needs_the_right_there():
     assert asked(LINKS, followed, links_link=link(snapshot=GOLDEN)) == [CLONE]
 
 
+@pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "VolumeSnapshot"])
+def test_whoever_writes_down_what_a_volume_clones_needs_the_right_there(kind):
+    """What its status says is cloned, wherever its DataSource leads meanwhile."""
+    plain = volume(source={"pvc": OWN})
+    noted = {**plain, "status": {"origin": {"kind": kind, **GOLDEN}}}
+    assert asked(VOLUMES, noted, plain) == [CLONE]
+    assert asked(VOLUMES, noted, {**plain, "status": {"origin": {"kind": kind, **OWN}}}) == [CLONE]
+    assert asked(VOLUMES, {**noted, "metadata": {"labels": {}}}, noted) == []
+    assert asked(VOLUMES, plain, noted) == []
+    assert asked(VOLUMES, {**plain, "status": {"origin": {"kind": kind, **OWN}}}, plain) == []
+
+
 def test_the_templates_of_a_machine_demand_what_volumes_do():
     one, two = volume(source={"pvc": OWN}), volume(source={"pvc": GOLDEN})
     assert asked(MACHINES, machine(one, two)) == [CLONE]
@@ -109,7 +121,14 @@ def test_the_machine_in_a_snapshot_demands_as_much():
 
 
 @pytest.mark.parametrize(
-    "odd", [{}, {"spec": None}, {"spec": {"source": 1, "sourceRef": []}}, {"spec": {"source": {"pvc": 1}}}]
+    "odd",
+    [
+        {},
+        {"spec": None},
+        {"spec": {"source": 1, "sourceRef": []}},
+        {"spec": {"source": {"pvc": 1}}},
+        {"status": {"origin": 1}},
+    ],
 )
 @pytest.mark.parametrize("key", rights.KINDS)
 def test_what_no_schema_has_seen_yet_is_passed_over(key, odd):

@@ -68,6 +68,18 @@ async def test_what_stands_is_not_asked_about_again() -> None:
     assert await judged(request("DataVolume", volume("golden"), JANE, volume("golden"))) == []
 
 
+async def test_a_status_that_names_another_namespace_is_refused_too() -> None:
+    asked = request("DataVolume", volume("here"), JANE, volume("here"))
+    asked.sub_resource = "status"
+    assert await judged(asked) == []
+    origin = {"kind": "PersistentVolumeClaim", "namespace": "golden", "name": "fedora"}
+    asked.object = {**(asked.object or {}), "status": {"origin": origin}}
+    with pytest.raises(ApiError, match=r'status\.origin clones persistentvolumeclaims "fedora" of another namespace'):
+        await judged(asked)
+    asked.user_info = MASTERS
+    assert await judged(asked) == []
+
+
 async def test_a_fault_is_told_before_a_right() -> None:
     with pytest.raises(ApiError, match="Unsupported value"):
         await judged(request("DataVolume", {**volume("golden"), "storage": {"accessModes": ["Never"]}}, JANE))

@@ -1,7 +1,8 @@
 """The right to clone what lies in another namespace: `create` on `datavolumes/source` there (G10).
 
 It is asked of whoever writes a DataVolume, a machine with DataVolume templates, or a DataSource: its name stands in
-for what it leads to, which may be moved after a volume that names it was allowed.
+for what it leads to, which may be moved after a volume that names it was allowed. What it stood for when the clone was
+begun is noted in the DataVolume's status, and is cloned: so it is asked of whoever writes that, too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CL
 
 VERB, SUBRESOURCE = "create", "source"
 
+_OF_KINDS: Final = {VOLUME_CLAIMS.kind: VOLUME_CLAIMS.plural, SNAPSHOTS.kind: SNAPSHOTS.plural}
 _PLURALS: Final = {"pvc": VOLUME_CLAIMS.plural, "snapshot": SNAPSHOTS.plural, "dataSource": DATA_SOURCES.plural}
 # A DataSource may follow another one, which must not follow a third.
 _MOST_LINKS: Final = 2
@@ -37,7 +39,8 @@ class _Source:
 
 def of_volume(new: Object, old: Object | None, namespace: str) -> Asking:
     """What a DataVolume in `namespace` demands, beyond what `old` has just so."""
-    return (yield from _beyond(_volume(new, namespace), _volume(old or {}, namespace), namespace))
+    wanted, before = ((*_volume(each, namespace), *_noted(each)) for each in (new, old or {}))
+    return (yield from _beyond(wanted, before, namespace))
 
 
 def of_machine(new: Object, old: Object | None, namespace: str) -> Asking:
@@ -96,6 +99,13 @@ def _volume(obj: Object, namespace: str, path: str = "spec") -> Iterator[_Source
     if reference:
         there = str(reference.get("namespace") or namespace)
         yield _Source(f"{path}.sourceRef", DATA_SOURCES.plural, there, str(reference.get("name", "")))
+
+
+def _noted(volume: Object) -> Iterator[_Source]:
+    origin = as_object(as_object(volume.get("status")).get("origin"))
+    plural = _OF_KINDS.get(str(origin.get("kind", "")))
+    if plural:
+        yield _Source("status.origin", plural, str(origin.get("namespace", "")), str(origin.get("name", "")))
 
 
 def _templates(machine: Object, namespace: str) -> Iterator[_Source]:

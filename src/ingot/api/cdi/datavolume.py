@@ -146,6 +146,8 @@ def _validate(new: Object, _old: Object | None) -> list[Cause]:
         Column("Reason", _REASON, doc="Why the work runs, waits or has ended.", priority=1),
     ),
     validate=_validate,
+    # Its origin is cloned without asking again.
+    guard_status=True,
 )
 class DataVolume(Kind, kw_only=True):
     """A volume that is filled from a source: imported, uploaded, cloned or blank."""

@@ -99,6 +99,7 @@ class KindInfo:
     columns: tuple[Column, ...]
     status: bool
     admit_status: bool
+    guard_status: bool
     scale: Scale | None
     selectable: tuple[str, ...]
     mutate: Mutator
@@ -138,6 +139,7 @@ def kind(
     columns: tuple[Column, ...] = (),
     status: bool = True,
     admit_status: bool = False,
+    guard_status: bool = False,
     scale: Scale | None = None,
     selectable: tuple[str, ...] = (),
     mutate: Mutator = not_mutated,
@@ -149,7 +151,7 @@ def kind(
     `among` are Ingot's own kinds, unless told: others' are not installed on a cluster, which has them already.
 
     `mutate` and `validate` see plain dictionaries in the stored version's shape. They are asked about a write to
-    the status subresource only with `admit_status`.
+    the status subresource only with `admit_status`. With `guard_status` such a write may demand a right of its own.
     """
 
     def register(shape: K) -> K:
@@ -167,6 +169,7 @@ def kind(
             columns=columns,
             status=status,
             admit_status=admit_status,
+            guard_status=guard_status,
             scale=scale,
             selectable=selectable,
             mutate=mutate,

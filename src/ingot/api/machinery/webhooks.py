@@ -1,6 +1,6 @@
 """What tells kube-apiserver to ask Ingot: the webhooks for every kind, and where they are served."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ingot.api.machinery.kind import KindInfo
 from ingot.api.object import Object
@@ -26,9 +26,11 @@ def conversion() -> Object:
 
 def configurations(kinds: Iterable[KindInfo]) -> list[Object]:
     """The configurations for these kinds, as they are applied to a cluster. Our own server asks nobody."""
-    rules = _rules(kinds)
+    known = list(kinds)
+    rules = _rules(known, lambda info: info.admit_status)
     # Asked again when a later webhook of someone else has changed the object, perhaps into an older shape.
     mutating = {**_webhook("mutate.ingot.local", MUTATE, rules), "reinvocationPolicy": "IfNeeded"}
+    rules = _rules(known, lambda info: info.admit_status or info.guard_status)
     validating = _webhook("validate.ingot.local", VALIDATE, rules)
     return [
         _configuration("MutatingWebhookConfiguration", mutating),
@@ -36,14 +38,14 @@ def configurations(kinds: Iterable[KindInfo]) -> list[Object]:
     ]
 
 
-def _rules(kinds: Iterable[KindInfo]) -> list[Object]:
+def _rules(kinds: Iterable[KindInfo], with_status: Callable[[KindInfo], bool]) -> list[Object]:
     """One rule for the kinds of a group that have the same versions."""
     resources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for info in kinds:
         versions = tuple(version.name for version in info.versions if version.served)
         found = resources.setdefault((info.group, versions), [])
         found.append(info.plural)
-        if info.admit_status:
+        if with_status(info):
             found.append(f"{info.plural}/status")
     return [
         {

@@ -43,7 +43,7 @@ class Maker:
         """The DataVolume, whose status has what its DataSource stands for where that is in another namespace.
 
         It is noted before anything is made, and is another origin's only while nothing is: a clone that was begun is
-        finished, wherever the DataSource has moved since.
+        finished, wherever the DataSource has moved since. Raises VolumeFault where it may not be noted.
         """
         if "sourceRef" not in volume["spec"] or phase_of(volume) == SUCCEEDED:
             return volume
@@ -55,7 +55,10 @@ class Maker:
         told["status"] = {key: value for key, value in (told.get("status") or {}).items() if key != "origin"}
         if wanted:
             told["status"]["origin"] = wanted
-        return await patch_status(self._client, DATA_VOLUMES, volume, told)
+        try:
+            return await patch_status(self._client, DATA_VOLUMES, volume, told)
+        except ApiError as error:
+            raise _refused("status.origin", error) from error
 
     async def _is_begun(self, volume: Object) -> bool:
         name = source.reference_to(volume, Operation.CLONE)["name"]

@@ -47,7 +47,8 @@ class Origins:
     Whether the person may do that was asked when the DataVolume was made, and for one filling of one claim. So an
     annotation that leads to another namespace counts on the VolumeCloneSource that is made for a DataVolume, while that
     names this very origin and has not ended, and for the DataVolume's own claim. What a DataSource stood for when the
-    clone was begun, as the DataVolume's status notes, is as good: it is finished wherever that has moved since.
+    clone was begun, as the DataVolume's status notes, is as good: it is finished wherever that has moved since. Who may
+    write the status is asked for the same right when its origin changes, so that it is believed.
     """
 
     def __init__(self, manager: Manager) -> None:
@@ -64,7 +65,7 @@ class Origins:
         if volume is None or not _is_made_for(volume, source, target):
             return False
         origin = {"kind": kind_of(source).kind, "namespace": key.namespace, "name": key.name}
-        noted = (volume.get("status") or {}).get("origin")
+        noted = (volume.get("status") or {}).get("origin") if "sourceRef" in volume["spec"] else None
         return origin in (noted, data_volume_source.elsewhere_of(volume, self.data_sources.cache))
 
     async def _volume(self, key: Key) -> Object | None:
