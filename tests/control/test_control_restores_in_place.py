@@ -19,7 +19,8 @@ from control.restore_world import (
 from control.storage_world import Storage, at_work
 from control.world import World, machine
 from ingot.api.cdi.names import PRE_POPULATED
-from ingot.api.object import uid_of
+from ingot.api.object import Object, uid_of
+from ingot.api.resource import Resource
 from ingot.api.resources import (
     CLONE_SOURCES,
     DATA_VOLUMES,
@@ -30,6 +31,7 @@ from ingot.api.resources import (
     SNAPSHOTS,
     VOLUME_CLAIMS,
 )
+from ingot.api.status import ApiError
 from ingot.control.machine import Machines
 from ingot.control.snapshots.restore import MachineRestores
 from ingot.control.volumes.datavolumes import DataVolumes
@@ -210,13 +212,24 @@ async def test_nothing_goes_before_all_is_there_to_restore_from(unwatched: Stora
     assert await standing(lab) == before
 
 
-async def test_a_foreign_source_of_the_name_is_seen_before_anything_goes(unwatched: Storage) -> None:
-    lab, before = unwatched, await standing(unwatched)
+@pytest.mark.parametrize("code", [400, 403, 422])
+async def test_a_source_that_is_refused_is_told_before_anything_goes(
+    unwatched: Storage, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    lab, create, refuses = unwatched, unwatched.client.create, True
     await copy_instead(lab, "root")
-    foreign = {"source": {"kind": "PersistentVolumeClaim", "name": "kept"}}
-    await lab.create(CLONE_SOURCES, {"metadata": {"name": "vm-root"}, "spec": foreign})
+    before = await standing(lab)
+
+    async def refusing(resource: Resource, obj: Object) -> Object:
+        if resource == CLONE_SOURCES and refuses:
+            raise ApiError(code, "", "no such sources here")
+        return await create(resource, obj)
+
+    monkeypatch.setattr(lab.client, "create", refusing)
     await begun(lab, **IN_PLACE)
-    message = await failure(lab)
-    assert 'VolumeCloneSource "vm-root" exists already' in message
-    assert "deleted before that" not in message
-    assert before.items() < (await standing(lab)).items()
+    told = await waits(lab, "was refused: no such sources here; tried again")
+    assert (condition(told, "Ready") or {})["reason"] == "FailedCreate"
+    assert await standing(lab) == before
+    refuses = False
+    data = await lab.get(VOLUME_CLAIMS, "data")
+    await replacement(lab, data)

@@ -36,11 +36,13 @@ from ingot.kube.clock import timestamp
 from ingot.kube.objects import condition, controller_of
 
 DATA = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
-SLOW = {"name": "slow", "persistentVolumeClaim": {"claimName": "slow"}}
+# As long as names of volumes may be.
+SLOW_VOLUME = "slow".ljust(63, "w")
+SLOW = {"name": SLOW_VOLUME, "persistentVolumeClaim": {"claimName": "slow"}}
 REMOTE = {"name": "remote", "networkVolume": {"uri": "nbd://far.example/disk", "readOnly": False, "format": "raw"}}
 SEED = {"name": "seed", "cloudInitNoCloud": {"userData": "#"}}
 NO_WAY = "no VolumeSnapshot reaches a networkVolume"
-SIZES = {"slow": 1 << 30, "remote": 3 << 20}
+SIZES = {SLOW_VOLUME: 1 << 30, "remote": 3 << 20}
 MOMENT = "2023-11-14T22:14:00Z"
 LONG = 1e10
 
@@ -147,12 +149,12 @@ async def test_disks_of_a_running_machine_are_saved_by_its_node_together_with_it
 
     pod = await node.measured()
     content = await node.content()
-    for volume in ("slow", "remote"):
+    for volume in (SLOW_VOLUME, "remote"):
         claim = await lab.get(VOLUME_CLAIMS, node.saved(volume))
         assert (controller_of(claim) or {})["uid"] == uid_of(content)
         assert claim["spec"]["storageClassName"] == lab.plain
     mounted = {each["persistentVolumeClaim"]["claimName"] for each in pod["spec"]["volumes"][1:]}
-    assert mounted == {node.saved("slow"), node.saved("remote")}
+    assert mounted == {node.saved(SLOW_VOLUME), node.saved("remote")}
     await lab.snapshotted(node.saved("data"))
     await node.say(pod, Saving(Stage.COPYING, done=5, total=7))
     waiting = await progress(lab, "5 of 7 bytes")
@@ -162,7 +164,7 @@ async def test_disks_of_a_running_machine_are_saved_by_its_node_together_with_it
 
     complete = await done(lab, node, pod)
     assert complete["status"]["creationTime"] == MOMENT
-    assert complete["status"]["snapshotVolumes"]["includedVolumes"] == ["data", "slow", "remote"]
+    assert complete["status"]["snapshotVolumes"]["includedVolumes"] == ["data", SLOW_VOLUME, "remote"]
     assert complete["status"]["indications"] == ["Online", "NoGuestAgent"]
     for prefix in ("sizer", "saver"):
         await lab.gone(PODS, f"{prefix}-{uid_of(content)}")
@@ -227,7 +229,7 @@ async def test_a_copy_whose_claim_is_deleted_is_made_anew(lab: Storage) -> None:
     node = await begun(lab, DATA, SLOW, REMOTE)
     pod = await node.measured()
     claim = await used(lab, node.saved("remote"))
-    other = await lab.get(VOLUME_CLAIMS, node.saved("slow"))
+    other = await lab.get(VOLUME_CLAIMS, node.saved(SLOW_VOLUME))
     first = await eventually(lambda: lab.get(SNAPSHOTS, node.saved("data")))
     await node.say(pod, Saving(Stage.COPYING, done=5, total=7))
     await lab.client.delete(VOLUME_CLAIMS, node.saved("remote"), lab.namespace)
@@ -237,7 +239,7 @@ async def test_a_copy_whose_claim_is_deleted_is_made_anew(lab: Storage) -> None:
     await eventually(lambda: _is_another(lab, claim, node))
 
     again = await node.measured()
-    assert uid_of(await lab.get(VOLUME_CLAIMS, node.saved("slow"))) != uid_of(other), "of one moment"
+    assert uid_of(await lab.get(VOLUME_CLAIMS, node.saved(SLOW_VOLUME))) != uid_of(other), "of one moment"
     assert uid_of(await lab.get(SNAPSHOTS, node.saved("data"))) != uid_of(first), "of one moment"
     await lab.snapshotted(node.saved("data"))
     complete = await done(lab, node, again)
@@ -278,19 +280,19 @@ async def test_a_machine_says_which_of_its_volumes_a_snapshot_holds(lab: Storage
     first = told(await lab.until(MACHINES, "vm", lambda each: len(told(each)) == 5))
     assert first["data"] == {"name": "data", "enabled": True}
     assert first["remote"] == {"name": "remote", "enabled": True, "reason": "as a full copy: " + NO_WAY}
-    assert (first["slow"]["enabled"], first["slow"]["reason"]) == (
+    assert (first[SLOW_VOLUME]["enabled"], first[SLOW_VOLUME]["reason"]) == (
         False,
         'PersistentVolumeClaim "slow" does not exist',
     )
     assert "other machines may write to it while it is copied: save it there" in first["shared"]["reason"]
     assert first["seed"]["enabled"] is False
     await lab.claim("slow", lab.plain)
-    after = await lab.until(MACHINES, "vm", lambda each: told(each)["slow"]["enabled"])
-    assert "VolumeSnapshotClass" in told(after)["slow"]["reason"]
+    after = await lab.until(MACHINES, "vm", lambda each: told(each)[SLOW_VOLUME]["enabled"])
+    assert "VolumeSnapshotClass" in told(after)[SLOW_VOLUME]["reason"]
 
 
 async def test_a_machine_that_does_not_run_is_copied_where_it_could_start_and_goes_back_to_it(lab: Storage) -> None:
-    container = {"name": "main", "image": "busybox", "volumeMounts": [{"name": "slow", "mountPath": "/slow"}]}
+    container = {"name": "main", "image": "busybox", "volumeMounts": [{"name": SLOW_VOLUME, "mountPath": "/slow"}]}
     writer = {"metadata": {"name": "writer"}, "spec": {"containers": [container], "volumes": [SLOW]}}
     await lab.create(PODS, writer)
     node = await begun(lab, SLOW, REMOTE, strategy="Halted")
@@ -308,22 +310,21 @@ async def test_a_machine_that_does_not_run_is_copied_where_it_could_start_and_go
     assert "indications" not in complete["status"]
 
     target = {"apiGroup": "kubevirt.io", "kind": "VirtualMachine", "name": "vm"}
-    for volume in ("slow", "remote"):
+    for volume in (SLOW_VOLUME, "remote"):
         await lab.bind(node.saved(volume))
     spec = {"target": target, "virtualMachineSnapshotName": "snap"}
     restore = await lab.create(MACHINE_RESTORES, {"metadata": {"name": "back"}, "spec": spec})
-    for volume in ("slow", "remote"):
+    for volume in (SLOW_VOLUME, "remote"):
         name = f"restore-{uid_of(restore)}-{volume}"
         asked = await eventually(lambda name=name: lab.get(VOLUME_CLAIMS, name))
-        assert asked["spec"]["dataSourceRef"]["name"] == name
-        source = await lab.get(CLONE_SOURCES, name)
+        source = await lab.get(CLONE_SOURCES, asked["spec"]["dataSourceRef"]["name"])
         assert source["spec"]["source"] == {"kind": "PersistentVolumeClaim", "name": node.saved(volume)}
         await lab.bind(name)
     await lab.until(MACHINE_RESTORES, "back", lambda each: (each.get("status") or {}).get("complete"))
     back = await lab.get(MACHINES, "vm")
     assert back["spec"]["template"]["spec"]["volumes"] == [
         {"name": volume, "persistentVolumeClaim": {"claimName": f"restore-{uid_of(restore)}-{volume}"}}
-        for volume in ("slow", "remote")
+        for volume in (SLOW_VOLUME, "remote")
     ]
     assert (await lab.client.list(CLONE_SOURCES, lab.namespace))["items"] == []
 

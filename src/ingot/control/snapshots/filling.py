@@ -6,14 +6,14 @@ from ingot.api.cdi.names import SELECTED_NODE
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import CLONE_SOURCES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
-from ingot.control.owning import REFUSED_SECONDS, is_owned
+from ingot.control.owning import is_owned
 from ingot.control.setbacks import Setbacks
 from ingot.control.snapshots import in_place
 from ingot.control.snapshots.parts import Parts
 from ingot.control.snapshots.restore_status import CREATING
 from ingot.control.snapshots.restored import Impossible
 from ingot.control.snapshots.restored_claims import claim_from, clone_source
-from ingot.control.snapshots.target import NotYet
+from ingot.control.snapshots.target import NotYet, refused
 from ingot.control.snapshots.words import is_ready
 from ingot.control.volumes.marks import annotation, is_bound
 from ingot.control.volumes.placement import is_delayed
@@ -53,7 +53,7 @@ class Filling:
             if lack.former is not None:
                 in_place.check_own(restore, lack.plan, lack.backup, machine)
             if lack.plan.get("savedClaimName"):
-                await self._tell(clone_source(restore, lack.plan), restore)
+                await self._tell(clone_source(restore, lack.plan))
         if former := {lack.plan["volumeName"]: lack.former for lack in lacking if lack.former is not None}:
             await in_place.make_room(self._client, restore, former)
         there += [(lack.plan, await self._make(restore, lack)) for lack in lacking]
@@ -105,22 +105,14 @@ class Filling:
         try:
             return await self._client.create(VOLUME_CLAIMS, claim_from(restore, lack.plan, lack.backup, lack.origin))
         except ApiError as error:
-            if error.code not in (403, 422):
-                raise
-            name = lack.plan["persistentVolumeClaim"]
-            message = f'PersistentVolumeClaim "{name}" was refused: {error.message}; tried again'
-            raise NotYet("FailedCreate", message, REFUSED_SECONDS) from error
+            shown = f'{VOLUME_CLAIMS.kind} "{lack.plan["persistentVolumeClaim"]}"'
+            raise refused("FailedCreate", shown, error) from error
 
-    async def _tell(self, source: Object, restore: Object) -> None:
-        """Make what tells the populator how to fill a claim. Raises Impossible where another one has its name."""
+    async def _tell(self, source: Object) -> None:
+        """Make what tells the populator how to fill a claim."""
         try:
             await self._client.create(CLONE_SOURCES, source)
         except ApiError as error:
+            # Its name has the restore's uid in it: one that is there was made for this one.
             if error.reason != "AlreadyExists":
-                raise
-            known = await live(self._client, CLONE_SOURCES, name_of(source), namespace_of(source))
-            if known is not None and not is_owned(known, restore):
-                message = (
-                    f'{CLONE_SOURCES.kind} "{name_of(source)}" exists already and is not the restore\'s: delete it'
-                )
-                raise Impossible(message) from None
+                raise refused("FailedCreate", f'{CLONE_SOURCES.kind} "{name_of(source)}"', error) from error

@@ -15,13 +15,13 @@ from ingot.api.resources import (
     VOLUME_CLAIMS,
 )
 from ingot.api.status import ApiError
-from ingot.control.owning import REFUSED_SECONDS, is_owned
+from ingot.control.owning import is_owned
 from ingot.control.snapshots import in_place, restore_status
 from ingot.control.snapshots import restored_claims as claims
 from ingot.control.snapshots.filling import Filling
 from ingot.control.snapshots.restore_status import CREATING, is_complete, is_over
 from ingot.control.snapshots.restored import Impossible, data_volume_of, machine_from, templates_of
-from ingot.control.snapshots.target import NotYet, Target, check_same, is_restored
+from ingot.control.snapshots.target import NotYet, Target, check_same, is_restored, refused
 from ingot.control.snapshots.words import FAILED, READY, RESTORE_FINALIZER, is_ready, phase_of
 from ingot.control.writing import change, delete, live
 from ingot.kube.cache import Key, key_of
@@ -172,10 +172,7 @@ class MachineRestores:
             await self._target.check_stopped(machine, restore, self._clock.time())
             return await self._client.replace(MACHINES, wanted)
         except ApiError as error:
-            if error.code not in (403, 422):
-                raise
-            message = f"the machine was refused: {error.message}; tried again"
-            raise NotYet("FailedUpdate", message, REFUSED_SECONDS) from error
+            raise refused("FailedUpdate", "the machine", error) from error
 
     async def _complete(self, restore: Object, machine: Object) -> None:
         status = restore.get("status") or {}

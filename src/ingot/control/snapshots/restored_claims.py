@@ -1,6 +1,7 @@
 """The claims of a restore: made from VolumeSnapshots or full copies, its own until the machine stands on them."""
 
 from fractions import Fraction
+from hashlib import sha256
 
 from ingot.api.cdi.names import IMMEDIATE, POPULATED_FOR, SELECTED_NODE
 from ingot.api.kubevirt.names import CREATED_BY
@@ -73,7 +74,7 @@ def claim_from(restore: Object, plan: Object, backup: Object, origin: Object) ->
         annotations[SELECTED_NODE] = node
     spec = {key: value for key, value in copy_of(saved["spec"]).items() if key not in _NOT_TAKEN}
     if copied:
-        reference = {"apiGroup": CLONE_SOURCES.group, "kind": CLONE_SOURCES.kind, "name": plan["persistentVolumeClaim"]}
+        reference = {"apiGroup": CLONE_SOURCES.group, "kind": CLONE_SOURCES.kind, "name": source_name(restore, plan)}
         spec["dataSourceRef"] = reference
         annotations[IMMEDIATE] = "true"
         _enlarge(spec, ((origin.get("status") or {}).get("capacity") or {}).get("storage"))
@@ -103,12 +104,17 @@ def _override(restore: Object, volume: str) -> Object:
     return next((each for each in overrides if each.get("volumeName") == volume), {})
 
 
+def source_name(restore: Object, plan: Object) -> str:
+    """The VolumeCloneSource for one volume. Names of volumes may have 63 characters, and so may its own at most."""
+    return f"restore-{uid_of(restore)}-{sha256(plan['volumeName'].encode()).hexdigest()[:16]}"
+
+
 def clone_source(restore: Object, plan: Object) -> Object:
     """What has the claim of one volume filled from the full copy; it goes with the restore, or when that is over."""
     made: Object = {
         "apiVersion": CLONE_SOURCES.api_version,
         "kind": CLONE_SOURCES.kind,
-        "metadata": {"name": plan["persistentVolumeClaim"], "namespace": namespace_of(restore)},
+        "metadata": {"name": source_name(restore, plan), "namespace": namespace_of(restore)},
         "spec": {"source": {"kind": VOLUME_CLAIMS.kind, "name": plan["savedClaimName"]}},
     }
     set_controller_reference(made, restore)
@@ -158,7 +164,7 @@ async def discard(client: Client, restore: Object) -> None:
 
 async def _forget_source(client: Client, restore: Object, plan: Object) -> None:
     if plan.get("savedClaimName"):
-        found = await live(client, CLONE_SOURCES, plan["persistentVolumeClaim"], namespace_of(restore))
+        found = await live(client, CLONE_SOURCES, source_name(restore, plan), namespace_of(restore))
         if found is not None and is_owned(found, restore):
             await delete(client, CLONE_SOURCES, found)
 
