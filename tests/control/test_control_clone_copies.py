@@ -5,12 +5,19 @@ from collections.abc import AsyncIterator
 import pytest
 
 from control.storage_world import Storage, at_work
-from control.test_control_saving import MOMENT, Node, take_plain
+from control.test_control_saving import MOMENT, SLOW_VOLUME, Node, take_plain
 from control.world import World, machine, shown
 from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
-from ingot.api.resources import CLONE_SOURCES, MACHINE_SNAPSHOT_CONTENTS, MACHINES, PODS, VOLUME_CLAIMS
+from ingot.api.resources import (
+    CLONE_SOURCES,
+    MACHINE_SNAPSHOT_CONTENTS,
+    MACHINES,
+    PODS,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+)
 from ingot.api.snapshot.saving import Saving, Stage
 from ingot.control.instance import Instances
 from ingot.control.machine import Machines
@@ -28,11 +35,11 @@ async def lab(bare: World) -> AsyncIterator[Storage]:
     await storage.forget_clones()
 
 
-async def guest(lab: Storage, name: str) -> None:
+async def guest(lab: Storage, name: str, strategy: str = "Always") -> None:
     """A machine that runs, with a claim of its name."""
     await lab.claim(name, lab.plain)
-    volume = {"name": "slow", "persistentVolumeClaim": {"claimName": name}}
-    await lab.create(MACHINES, shown(machine(name, "Always", volume)))
+    volume = {"name": SLOW_VOLUME, "persistentVolumeClaim": {"claimName": name}}
+    await lab.create(MACHINES, shown(machine(name, strategy, volume)))
     await lab.run(name)
 
 
@@ -111,6 +118,23 @@ async def test_full_copies_have_the_places_of_transfers(lab: Storage) -> None:
         return uid_of(late) in await begun(lab)
 
     await eventually(is_begun)
+
+
+async def test_a_full_copy_is_finished_by_a_copy_though_storage_could_clone_by_then(lab: Storage) -> None:
+    asked = {"metadata": {"annotations": {names.CLONE_STRATEGY: "csi-clone"}}}
+    await lab.client.patch(STORAGE_CLASSES, lab.plain, asked)
+    await guest(lab, "vm", "RerunOnFailure")
+    target = await clone(lab, "vm", "clone")
+    node, pod = await copying(lab, target)
+    launcher = await lab.pod_of("vm")
+    await lab.end("vm")
+    await lab.pod_status(launcher, phase="Succeeded")
+    await lab.pass_time(5)
+    await node.say(pod, Saving(Stage.DONE, moment=MOMENT, done=7, total=7))
+    worker = await eventually(lambda: lab.get(PODS, f"{names.CLONER_PREFIX}{names.prime_name(target)}"))
+    volumes = {each["name"]: each.get("persistentVolumeClaim") for each in worker["spec"]["volumes"]}
+    assert volumes["source"] == {"claimName": f"tmp-{uid_of(target)}", "readOnly": True}
+    assert not (await lab.get(VOLUME_CLAIMS, names.prime_name(target)))["spec"].get("dataSource")
 
 
 async def test_a_slow_full_copy_goes_on_without_a_place(lab: Storage) -> None:

@@ -227,11 +227,40 @@ async def test_a_copy_during_which_somebody_began_to_write_is_thrown_away(lab: S
     await eventually(another)
 
 
-async def test_a_source_in_use_is_cloned_by_storage_that_can(lab: Storage) -> None:
+async def test_a_source_in_use_is_cloned_by_a_snapshot_where_there_are_any(lab: Storage) -> None:
+    """CSI promises no clone of one moment while somebody writes."""
     await strategy(lab, lab.fast, "csi-clone")
     await lab.claim("golden")
     await lab.create(PODS, writer())
     target, _ = await clone(lab)
+    await lab.snapshotted(f"tmp-snapshot-{uid_of(target)}")
+    prime = await prime_of(lab, target)
+    assert prime["spec"]["dataSource"]["kind"] == "VolumeSnapshot"
+    await lab.pass_time(2)
+    assert 'while the source is in use by pod "writer"; there is' in await noted(lab, "snapshot")
+    await given(lab, target)
+
+
+async def test_a_source_in_use_is_waited_for_by_storage_without_snapshots(lab: Storage) -> None:
+    await strategy(lab, lab.plain, "csi-clone")
+    await lab.claim("golden", lab.plain)
+    await lab.create(PODS, writer())
+    target, _ = await clone(lab, lab.plain)
+    assert 'in use by pod "writer"' in await waits(lab, "CloneSourceInUse")
+    assert await lab.is_gone(VOLUME_CLAIMS, names.prime_name(target))
+    await lab.client.delete(PODS, "writer", lab.namespace, grace_period=0)
+    await lab.pass_time(10)
+    prime = await prime_of(lab, target)
+    assert prime["spec"]["dataSource"]["kind"] == "PersistentVolumeClaim"
+    await given(lab, target)
+
+
+async def test_a_source_that_is_only_read_is_cloned_by_the_storage(lab: Storage) -> None:
+    await strategy(lab, lab.fast, "csi-clone")
+    await lab.claim("golden")
+    await lab.create(PODS, writer(readOnly=True))
+    target, _ = await clone(lab)
+    assert (await prime_of(lab, target))["spec"]["dataSource"]["kind"] == "PersistentVolumeClaim"
     await given(lab, target)
 
 

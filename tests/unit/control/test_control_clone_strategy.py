@@ -5,7 +5,7 @@ import pytest
 from ingot.api.cdi import names
 from ingot.api.object import Object
 from ingot.control.snapshots.kinds import SnapshotKinds
-from ingot.control.volumes.clone_strategy import Choice, Circumstances, Strategy, choose
+from ingot.control.volumes.clone_strategy import Choice, Circumstances, Strategy, choose, choose_in_use
 from ingot.control.volumes.filler import Hindered
 from ingot.control.volumes.placement import node_of
 from ingot.kube.cache import Cache, Key
@@ -78,6 +78,15 @@ def test_a_wish_that_cannot_be_fulfilled_is_said() -> None:
     assert made.strategy is Strategy.COPY
     assert "asks for snapshot, but none" in made.why
     assert chosen(storage_class(FAR, "nonsense")).strategy is Strategy.COPY
+
+
+def test_storage_does_not_clone_by_itself_what_somebody_writes_to() -> None:
+    seen = Circumstances({}, {}, storage_class(FAR, "csi-clone"), None, None)
+    by_snapshot = choose_in_use(seen, Kinds(csi_example_com="quick"), 'pod "writer"')
+    assert (by_snapshot.strategy, by_snapshot.snapshot_class) == (Strategy.SNAPSHOT, "quick")
+    copied = choose_in_use(seen, Kinds(), 'pod "writer"')
+    assert copied.strategy is Strategy.COPY
+    assert f'while the source is in use by pod "writer", and none for {FAR}' in copied.why
 
 
 def test_what_differs_is_copied() -> None:

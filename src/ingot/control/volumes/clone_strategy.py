@@ -67,6 +67,18 @@ def choose(seen: Circumstances, kinds: SnapshotKinds) -> Choice:
     return Choice(Strategy.COPY, missing)
 
 
+def choose_in_use(seen: Circumstances, kinds: SnapshotKinds, writer: str) -> Choice:
+    """For what storage is to clone by itself while somebody writes to it: drivers need not make that as of one moment,
+    as they do snapshots."""
+    assert seen.target_class is not None
+    asked = f'StorageClass "{name_of(seen.target_class)}" asks for {Strategy.CSI_CLONE} with {names.CLONE_STRATEGY}'
+    why = f"{asked}, which need not be of one moment while the source is in use by {writer}"
+    snapshot_class, missing = kinds.class_for(seen.target_class["provisioner"])
+    if snapshot_class:
+        return Choice(Strategy.SNAPSHOT, f'{why}; there is VolumeSnapshotClass "{snapshot_class}"', snapshot_class)
+    return Choice(Strategy.COPY, f"{why}, and {missing}")
+
+
 def choose_of_snapshot(target: Object, target_class: Object | None, taken: Taken) -> Choice:
     """The storage makes the clone of its own snapshot; what it cannot make the target of, it restores as it was."""
     mode = mode_of(target["spec"])

@@ -12,12 +12,19 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import CLONE_SOURCES, INSTANCES, NODES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.control.setbacks import Setbacks
 from ingot.control.snapshots.kinds import snapshot_kinds
-from ingot.control.volumes.claim import class_of
+from ingot.control.volumes.claim import class_of, is_local
 from ingot.control.volumes.clone_copy import Copies
 from ingot.control.volumes.clone_restored import CloneRestored
 from ingot.control.volumes.clone_snapshot import CloneSnapshots
 from ingot.control.volumes.clone_storage import StorageClones, how
-from ingot.control.volumes.clone_strategy import Choice, Circumstances, Strategy, choose, choose_of_snapshot
+from ingot.control.volumes.clone_strategy import (
+    Choice,
+    Circumstances,
+    Strategy,
+    choose,
+    choose_in_use,
+    choose_of_snapshot,
+)
 from ingot.control.volumes.filler import (
     Failed,
     Hindered,
@@ -31,6 +38,7 @@ from ingot.control.volumes.marks import annotation, is_bound
 from ingot.control.volumes.origin import Origins, by_origin, key_of_origin, kind_of
 from ingot.control.volumes.placement import node_of
 from ingot.control.volumes.taken import Taken, claim_of, taken_of
+from ingot.control.volumes.writers import Writers
 from ingot.kube.cache import Key, key_of
 from ingot.kube.controller import Controller
 from ingot.kube.manager import Manager
@@ -62,6 +70,7 @@ class Clones:
         self._means = means
         self._kinds = snapshot_kinds(manager, means.clock)
         self._origins = Origins(manager)
+        self._writers = Writers(manager)
         setbacks = Setbacks(manager)
         self._nodes = manager.informer(NODES)
         self._instances = manager.informer(INSTANCES)
@@ -110,7 +119,7 @@ class Clones:
         if fault := await self._origins.unsuitable(work.target, Origin(VOLUME_CLAIMS, origin)):
             return fault
         # A prime that the storage does not fill was made for a pod.
-        choice = self._choice(work.target, origin) if work.prime is None else _BEGUN
+        choice = await self._choice(work.target, origin) if work.prime is None else _BEGUN
         if choice.strategy is Strategy.COPY:
             return await self._copies.begin(work, origin, lambda: self._say(work, choice))
         least = size.of_origin(VOLUME_CLAIMS, origin) or 0
@@ -145,7 +154,7 @@ class Clones:
             )
         return origin
 
-    def _choice(self, target: Object, origin: Object) -> Choice:
+    async def _choice(self, target: Object, origin: Object) -> Choice:
         volume = self._means.volumes.cache.get(Key("", origin["spec"]["volumeName"]))
         seen = Circumstances(
             target=target,
@@ -154,7 +163,13 @@ class Clones:
             origin_class=self._class(origin),
             node=node_of(volume, self._nodes.cache),
         )
-        return choose(seen, self._kinds)
+        choice = choose(seen, self._kinds)
+        if choice.strategy is not Strategy.CSI_CLONE or is_local(seen.target_class):
+            return choice
+        if writer := await self._writers.of(origin):
+            return choose_in_use(seen, self._kinds, writer)
+        # Its full copy was begun while a guest wrote that has ended since.
+        return _BEGUN if self._copies.moments.find(target, origin) is not None else choice
 
     def _class(self, claim: Object) -> Object | None:
         return self._means.classes.cache.get(Key("", claim["spec"].get("storageClassName") or ""))
