@@ -11,8 +11,10 @@ from control.storage_world import Storage, at_work
 from control.world import World
 from eventual import eventually
 from ingot.api.cdi import names
+from ingot.api.cdi.config import NAME
 from ingot.api.object import Object, uid_of
 from ingot.api.resources import (
+    CDI_CONFIGS,
     CLONE_SOURCES,
     DATA_SOURCES,
     DATA_VOLUMES,
@@ -168,14 +170,13 @@ async def bound(lab: Storage, volume: Object) -> None:
 
 async def test_a_pod_copies_where_nothing_else_can(lab: Storage) -> None:
     await lab.claim("golden", lab.plain)
-    target, _ = await clone(lab, lab.plain, annotations={names.PREALLOCATION: "true"})
+    target, _ = await clone(lab, lab.plain)
     pod = await eventually(lambda: lab.get(PODS, f"cloner-{names.prime_name(target)}"))
     volumes = {each["name"]: each.get("persistentVolumeClaim") for each in pod["spec"]["volumes"]}
     assert volumes["source"] == {"claimName": "golden", "readOnly": True}
     assert volumes["data"] == {"claimName": names.prime_name(target)}
     (container,) = pod["spec"]["containers"]
     assert container["args"][:6] == ["worker", "copy", "--from", "/source/disk.img", "--to", "/data/disk.img"]
-    assert "--preallocate" in container["args"]
     mounts = {each["name"]: each.get("readOnly", False) for each in container["volumeMounts"]}
     assert mounts["source"] is True
     assert names.TRANSFER in pod["metadata"]["labels"]
@@ -183,6 +184,29 @@ async def test_a_pod_copies_where_nothing_else_can(lab: Storage) -> None:
     await lab.provision(names.prime_name(target))
     await lab.pod_status(pod, phase="Succeeded")
     await eventually(lambda: _is_given(lab, target))
+
+
+@pytest.mark.parametrize("said", ["by-the-claim", "for-all"])
+async def test_what_is_to_have_no_holes_is_copied(lab: Storage, said: str) -> None:
+    await strategy(lab, lab.fast, "csi-clone")
+    await lab.claim("golden")
+    wish = {"metadata": {"name": NAME}, "spec": {"preallocation": said == "for-all"}}
+    await lab.client.create(CDI_CONFIGS, {"apiVersion": CDI_CONFIGS.api_version, "kind": CDI_CONFIGS.kind, **wish})
+    try:
+        target, _ = await clone(lab, annotations={names.PREALLOCATION: "true"} if said == "by-the-claim" else {})
+        pod = await eventually(lambda: lab.get(PODS, f"cloner-{names.prime_name(target)}"))
+        assert "--preallocate" in pod["spec"]["containers"][0]["args"]
+        assert "preallocation is asked for" in await noted(lab, "copy")
+    finally:
+        await lab.client.delete(CDI_CONFIGS, NAME)
+
+
+async def test_files_have_no_holes_and_are_cloned_by_the_storage(lab: Storage) -> None:
+    await strategy(lab, lab.fast, "csi-clone")
+    await lab.claim("golden")
+    await lab.change(VOLUME_CLAIMS, "golden", {"metadata": {"annotations": {names.CONTENT_TYPE: "archive"}}})
+    target, _ = await clone(lab, annotations={names.PREALLOCATION: "true"})
+    assert (await prime_of(lab, target))["spec"]["dataSource"]["kind"] == "PersistentVolumeClaim"
 
 
 async def _is_given(lab: Storage, target: Object) -> bool:

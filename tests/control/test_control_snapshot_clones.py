@@ -126,6 +126,19 @@ async def ended(lab: Storage, word: str) -> Object:
     return await lab.until(DATA_VOLUMES, "copy", lambda each: phase_of(each) == word)
 
 
+async def test_a_clone_that_is_to_have_no_holes_is_copied(lab: Storage) -> None:
+    await shot(lab)
+    source = {"snapshot": {"namespace": lab.namespace, "name": "shot"}}
+    spec = {"source": source, "storage": {}, "preallocation": True}
+    await lab.create(DATA_VOLUMES, {"metadata": {"name": "copy"}, "spec": spec})
+    target = await eventually(lambda: lab.get(VOLUME_CLAIMS, "copy"))
+    pod = await copied(lab, target)
+    assert "--preallocate" in pod["spec"]["containers"][0]["args"]
+    await bound(lab, target)
+    await ended(lab, "Succeeded")
+    await nothing_between(lab)
+
+
 @pytest.mark.parametrize("mode", ["Filesystem", "Block"])
 async def test_a_clone_without_a_word_is_as_the_snapshot(lab: Storage, mode: str) -> None:
     """Also where the default class is of a driver that cannot restore it."""

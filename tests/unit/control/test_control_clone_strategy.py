@@ -5,9 +5,17 @@ import pytest
 from ingot.api.cdi import names
 from ingot.api.object import Object
 from ingot.control.snapshots.kinds import SnapshotKinds
-from ingot.control.volumes.clone_strategy import Choice, Circumstances, Strategy, choose, choose_in_use
+from ingot.control.volumes.clone_strategy import (
+    Choice,
+    Circumstances,
+    Strategy,
+    choose,
+    choose_in_use,
+    choose_of_snapshot,
+)
 from ingot.control.volumes.filler import Hindered
 from ingot.control.volumes.placement import node_of
+from ingot.control.volumes.taken import Taken
 from ingot.kube.cache import Cache, Key
 
 LOCAL, FAR = names.LOCAL_PROVISIONER, "csi.example.com"
@@ -39,9 +47,11 @@ def chosen(
     on: Object | None = None,
     modes: tuple[str, str] = ("Filesystem", "Filesystem"),
     kinds: SnapshotKinds | None = None,
+    preallocated: bool = False,
 ) -> Choice:
     claims = [{"spec": {"volumeMode": mode}} for mode in modes]
-    return choose(Circumstances(claims[0], claims[1], target, origin or target, on), kinds or Kinds())
+    seen = Circumstances(claims[0], claims[1], target, origin or target, on, preallocated)
+    return choose(seen, kinds or Kinds())
 
 
 def test_local_volumes_share_blocks_where_the_node_can() -> None:
@@ -87,6 +97,21 @@ def test_storage_does_not_clone_by_itself_what_somebody_writes_to() -> None:
     copied = choose_in_use(seen, Kinds(), 'pod "writer"')
     assert copied.strategy is Strategy.COPY
     assert f'while the source is in use by pod "writer", and none for {FAR}' in copied.why
+
+
+def test_what_is_to_have_no_holes_is_copied() -> None:
+    """Neither shared blocks nor snapshots put room aside, whatever a class asks for."""
+    kinds = Kinds(csi_example_com="quick")
+    for made in (
+        chosen(storage_class(LOCAL), on=node("true"), preallocated=True),
+        chosen(storage_class(FAR), kinds=kinds, preallocated=True),
+        chosen(storage_class(FAR, "csi-clone"), kinds=kinds, preallocated=True),
+        choose_of_snapshot({"spec": {}}, storage_class(FAR), Taken(FAR, "Filesystem"), preallocated=True),
+    ):
+        assert made.strategy is Strategy.COPY
+        assert "preallocation is asked for" in made.why
+    by_snapshot = choose_of_snapshot({"spec": {}}, storage_class(FAR), Taken(FAR, "Filesystem"), preallocated=False)
+    assert by_snapshot.strategy is Strategy.SNAPSHOT
 
 
 def test_what_differs_is_copied() -> None:

@@ -11,6 +11,7 @@ from ingot.control.volumes.filler import Hindered, Waiting
 from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.taken import Taken
 
+_PREALLOCATED = "preallocation is asked for, and neither shared blocks nor snapshots put room aside"
 # How soon what is not known yet is asked again.
 _SOON_SECONDS = 0.2
 
@@ -34,13 +35,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What the choice hangs on: classes of target and origin, the node that the origin is on; None where unknown."""
+    """What the choice hangs on: classes of target and origin, the node that the origin is on; None where unknown.
+    `preallocated`: whether the target is to have no holes."""
 
     target: Object
     origin: Object
     target_class: Object | None
     origin_class: Object | None
     node: Object | None
+    preallocated: bool = False
 
 
 def choose(seen: Circumstances, kinds: SnapshotKinds) -> Choice:
@@ -50,6 +53,8 @@ def choose(seen: Circumstances, kinds: SnapshotKinds) -> Choice:
     """
     if why := _different(seen):
         return Choice(Strategy.COPY, why)
+    if seen.preallocated:
+        return Choice(Strategy.COPY, _PREALLOCATED)
     assert seen.target_class is not None
     shown = f'StorageClass "{name_of(seen.target_class)}"'
     asked = annotation(seen.target_class, names.CLONE_STRATEGY)
@@ -79,15 +84,16 @@ def choose_in_use(seen: Circumstances, kinds: SnapshotKinds, writer: str) -> Cho
     return Choice(Strategy.COPY, f"{why}, and {missing}")
 
 
-def choose_of_snapshot(target: Object, target_class: Object | None, taken: Taken) -> Choice:
-    """The storage makes the clone of its own snapshot; what it cannot make the target of, it restores as it was."""
+def choose_of_snapshot(target: Object, target_class: Object | None, taken: Taken, *, preallocated: bool) -> Choice:
+    """The storage makes the clone of its own snapshot. What it cannot make the target of, it restores as it was, and so
+    it does for a target that is to have no holes: that is copied."""
     mode = mode_of(target["spec"])
     if target_class is None:
         why = "the claim has no StorageClass"
     else:
         why = _mismatch((taken.driver, target_class["provisioner"]), (taken.mode or mode, mode))
-    if why:
-        return Choice(Strategy.COPY, why)
+    if why or preallocated:
+        return Choice(Strategy.COPY, why or _PREALLOCATED)
     return Choice(Strategy.SNAPSHOT, "the source is a VolumeSnapshot")
 
 

@@ -12,6 +12,7 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import CLONE_SOURCES, INSTANCES, NODES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.control.setbacks import Setbacks
 from ingot.control.snapshots.kinds import snapshot_kinds
+from ingot.control.volumes import worker
 from ingot.control.volumes.claim import class_of, is_local
 from ingot.control.volumes.clone_copy import Copies
 from ingot.control.volumes.clone_restored import CloneRestored
@@ -119,7 +120,7 @@ class Clones:
         if fault := await self._origins.unsuitable(work.target, Origin(VOLUME_CLAIMS, origin)):
             return fault
         # A prime that the storage does not fill was made for a pod.
-        choice = await self._choice(work.target, origin) if work.prime is None else _BEGUN
+        choice = await self._choice(work, origin) if work.prime is None else _BEGUN
         if choice.strategy is Strategy.COPY:
             return await self._copies.begin(work, origin, lambda: self._say(work, choice))
         least = size.of_origin(VOLUME_CLAIMS, origin) or 0
@@ -154,14 +155,15 @@ class Clones:
             )
         return origin
 
-    async def _choice(self, target: Object, origin: Object) -> Choice:
+    async def _choice(self, work: Work, origin: Object) -> Choice:
         volume = self._means.volumes.cache.get(Key("", origin["spec"]["volumeName"]))
         seen = Circumstances(
-            target=target,
+            target=work.target,
             origin=origin,
-            target_class=self._class(target),
+            target_class=self._class(work.target),
             origin_class=self._class(origin),
             node=node_of(volume, self._nodes.cache),
+            preallocated=self._is_preallocated(work, origin),
         )
         choice = choose(seen, self._kinds)
         if choice.strategy is not Strategy.CSI_CLONE or is_local(seen.target_class):
@@ -169,7 +171,13 @@ class Clones:
         if writer := await self._writers.of(origin):
             return choose_in_use(seen, self._kinds, writer)
         # Its full copy was begun while a guest wrote that has ended since.
-        return _BEGUN if self._copies.moments.find(target, origin) is not None else choice
+        return _BEGUN if self._copies.moments.find(work.target, origin) is not None else choice
+
+    def _is_preallocated(self, work: Work, origin: Object | None) -> bool:
+        """Whether the disk is to have no holes; the files of an archive have none to fill."""
+        contents = {annotation(each, names.CONTENT_TYPE) for each in (work.target, origin) if each is not None}
+        wished = worker.is_preallocated(work.source["spec"], work.target, self._means.wishes)
+        return wished and names.FILES not in contents
 
     def _class(self, claim: Object) -> Object | None:
         return self._means.classes.cache.get(Key("", claim["spec"].get("storageClassName") or ""))
@@ -186,9 +194,11 @@ class Clones:
             message = f'VolumeSnapshot "{key}", which is to be cloned, has no VolumeSnapshotContent; tried again'
             return Waiting("CloneSourceNotReady", message, _LOOK_SECONDS)
         origin = self._means.claims.cache.get(claim_of(snapshot))
-        # A prime that the storage does not fill was made for a pod.
-        is_begun = work.prime is not None
-        choice = _BEGUN if is_begun else choose_of_snapshot(work.target, self._class(work.target), taken)
+        preallocated = self._is_preallocated(work, origin)
+        choice = choose_of_snapshot(work.target, self._class(work.target), taken, preallocated=preallocated)
+        if work.prime is not None:
+            # A prime that the storage does not fill was made for a pod.
+            choice = _BEGUN
         if choice.strategy is Strategy.COPY:
             return await self._restore(work, snapshot, taken, origin, choice)
         self._say(work, choice)
