@@ -55,7 +55,7 @@ class Pod:
     @asynccontextmanager
     async def behind_endpoint(self) -> AsyncIterator[None]:
         """The client speaks to the endpoint that passes its upload on."""
-        destination = Destination(Line("pod", self.socket), Credentials(bytes(32), "word"), "a-claim")
+        destination = Destination(Line("pod", self.socket), Credentials(bytes(32), "word"), "a-claim", "default")
         direct = self._http, self._path
         self._path = "/v1beta1/upload"
         async with _answering(Door(Proxy(OnePod(destination))), self._directory / "endpoint") as self._http:

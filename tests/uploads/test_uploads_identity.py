@@ -29,7 +29,7 @@ class OnePod(Destinations):
 async def code_of_upload(worker: UploadWorker, credentials: Credentials) -> int:
     """What the endpoint answers who sends a mebibyte to the worker, where it knows it by these credentials."""
     line = Line(worker.url.removeprefix("https://").rstrip("/"))
-    async with RawTestServer(Proxy(OnePod(Destination(line, credentials, "a-claim")))) as server:
+    async with RawTestServer(Proxy(OnePod(Destination(line, credentials, "a-claim", "default")))) as server:
         url, headers = server.make_url("/v1beta1/upload"), {"Authorization": "Bearer of-a-test"}
         async with aiohttp.ClientSession() as session, session.put(url, data=bytes(1 << 20), headers=headers) as answer:
             return answer.status

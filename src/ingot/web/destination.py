@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from ingot.api.cdi import names
-from ingot.api.cdi.filling import is_waiting
-from ingot.api.object import Object, uid_of
+from ingot.api.cdi.filling import is_direct, is_waiting
+from ingot.api.object import Object, namespace_of, uid_of
 from ingot.api.resource import Resource
 from ingot.api.resources import PODS, SECRETS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
+from ingot.control.owning import is_owned
 from ingot.control.reach import Line, Reach
 from ingot.control.uploads.credentials import Credentials, credentials_of
 from ingot.control.uploads.key import SigningKey
 from ingot.control.uploads.target import pod_name
 from ingot.control.uploads.token import read
+from ingot.control.volumes.marks import is_prime
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
 
@@ -31,11 +33,12 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The pod of one upload: the way to it, how it is known, and the claim that it is for."""
+    """The pod of one upload: the way to it, how it is known, and the claim that it is for, with its namespace."""
 
     line: Line
     credentials: Credentials
     claim_uid: str
+    namespace: str
 
 
 class Destinations:
@@ -56,8 +59,9 @@ class Destinations:
         if claim is None or uid_of(claim) != grant.uid or not is_waiting(claim):
             raise Refused
         name = pod_name(claim)
-        pod = await self._get(PODS, name, grant.namespace)
-        secret = await self._get(SECRETS, name, grant.namespace)
+        filled = await self._filled(claim)
+        pod = await self._owned(PODS, name, filled)
+        secret = await self._owned(SECRETS, name, filled)
         where = f"{grant.namespace}/{grant.name}"
         if pod is None or secret is None or pod.get("status", {}).get("phase", "Pending") == "Pending":
             raise NotReady(f"{where} cannot be uploaded to yet: its pod is starting")
@@ -73,7 +77,21 @@ class Destinations:
             raise NotReady(
                 f"{where} cannot be uploaded to: Secret {name} was changed; delete the pod {name}"
             ) from error
-        return Destination(line, credentials, grant.uid)
+        return Destination(line, credentials, grant.uid, grant.namespace)
+
+    async def _filled(self, claim: Object) -> Object | None:
+        """The claim whose pod takes the upload: the prime, unless that takes it itself. None while there is none."""
+        if is_direct(claim):
+            return claim
+        found = await self._get(VOLUME_CLAIMS, names.prime_name(claim), namespace_of(claim))
+        return found if found is not None and is_prime(found, claim) else None
+
+    async def _owned(self, resource: Resource, name: str, filled: Object | None) -> Object | None:
+        """What was made for that claim: one of the name that somebody else has made is as none."""
+        if filled is None:
+            return None
+        found = await self._get(resource, name, namespace_of(filled))
+        return found if found is not None and is_owned(found, filled) else None
 
     async def _get(self, resource: Resource, name: str, namespace: str) -> Object | None:
         try:
