@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
@@ -29,6 +29,8 @@ _FORMS = ("upload-form", "upload-form-async")
 PATHS = {f"/{version}/{name}": FORM if name in _FORMS else "/" for version in VERSIONS for name in (*_PLAIN, *_FORMS)}
 METHODS = ("PUT", "POST", "HEAD")
 MOST_UPLOADS = 64
+# So that none keeps all others out.
+MOST_OF_NAMESPACE = MOST_UPLOADS // 4
 CONNECT_SECONDS = 10.0
 _STARTING_SECONDS = 10.0
 _STARTING_PAUSE = 0.1
@@ -44,7 +46,7 @@ class Proxy:
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
-        self._running = 0
+        self._running: Counter[str] = Counter()
         self._filled: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -60,20 +62,16 @@ class Proxy:
     async def _admit(self, request: web.BaseRequest, path: str) -> web.Response:
         if request.method not in METHODS:
             return refusal(405, f"only {', '.join(METHODS)} are possible", {"Allow": ", ".join(METHODS)})
-        if self._running >= MOST_UPLOADS:
-            return refusal(503, f"{MOST_UPLOADS} uploads are under way; try again later", {"Retry-After": "10"})
-        self._running += 1
-        try:
-            return await self._answer(request, path)
-        finally:
-            self._running -= 1
+        return await self._answer(request, path)
 
     async def _answer(self, request: web.BaseRequest, path: str) -> web.Response:
         try:
             destination = await self._destinations.find(_token(request))
             if destination.claim_uid in self._filled:
                 raise Refused
-            return await self._pass_on(request, destination, path)
+            if why := self._full(destination.namespace):
+                return refusal(503, f"{why}; try again later", {"Retry-After": "10"})
+            return await self._counted(request, destination, path)
         except Refused:
             challenge = {"WWW-Authenticate": "Bearer"}
             return refusal(401, "Unauthorized: ask for a new token, with an UploadTokenRequest", challenge)
@@ -89,6 +87,20 @@ class Proxy:
         except (aiohttp.ClientError, OSError) as error:
             log.warning("a pod does not take its upload: %s: %s", type(error).__name__, error)
             return refusal(503, "the pod of the upload does not answer; try again", {"Retry-After": "2"})
+
+    def _full(self, namespace: str) -> str:
+        """Why no upload of that namespace can be taken as well; "" where one can."""
+        if self._running[namespace] >= MOST_OF_NAMESPACE:
+            return f"{MOST_OF_NAMESPACE} uploads of namespace {namespace} are under way, which is its share"
+        return f"{MOST_UPLOADS} uploads are under way" if self._running.total() >= MOST_UPLOADS else ""
+
+    async def _counted(self, request: web.BaseRequest, destination: Destination, path: str) -> web.Response:
+        self._running[destination.namespace] += 1
+        try:
+            return await self._pass_on(request, destination, path)
+        finally:
+            # Without those that have none any more: there may be any number of namespaces.
+            self._running -= Counter([destination.namespace])
 
     async def _pass_on(self, request: web.BaseRequest, destination: Destination, path: str) -> web.Response:
         """A pod that runs may not listen yet; nothing was taken from the client then."""
