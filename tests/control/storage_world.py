@@ -102,8 +102,10 @@ class Storage(World):
         await self.create(VOLUME_CLAIMS, {"metadata": {"name": name}, "spec": given})
         return await self.bind(name)
 
-    async def provision(self, name: str, namespace: str = "") -> Object:
-        """The provisioner and the binder: the claim, once it is there, gets a volume."""
+    async def provision(
+        self, name: str, namespace: str = "", *, phase: str = "Bound", volume_phase: str = "Pending"
+    ) -> Object:
+        """The provisioner and the binder: the claim, once it is there, gets a volume; both are in these phases."""
         where = namespace or self.namespace
         claim = await eventually(lambda: self.client.get(VOLUME_CLAIMS, name, where))
         volume = f"pv-{uid_of(claim)}"
@@ -115,9 +117,11 @@ class Storage(World):
             "claimRef": {"kind": "PersistentVolumeClaim", "namespace": where, "name": name, "uid": uid_of(claim)},
             "hostPath": {"path": "/nowhere"},
         }
-        await self.client.create(VOLUMES, {"metadata": {"name": volume}, "spec": spec})
+        made = await self.client.create(VOLUMES, {"metadata": {"name": volume}, "spec": spec})
+        if volume_phase != made["status"]["phase"]:
+            await self.client.patch(VOLUMES, volume, {"status": {"phase": volume_phase}}, subresource="status")
         await self.client.patch(VOLUME_CLAIMS, name, {"spec": {"volumeName": volume}}, where)
-        status = {"status": {"phase": "Bound", "capacity": claim["spec"]["resources"]["requests"]}}
+        status = {"status": {"phase": phase, "capacity": claim["spec"]["resources"]["requests"]}}
         return await self.client.patch(VOLUME_CLAIMS, name, status, where, subresource="status")
 
     async def snapshotted(self, name: str, namespace: str = "", **status: Any) -> Object:

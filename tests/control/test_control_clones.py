@@ -420,6 +420,23 @@ async def test_who_has_the_prime_in_the_other_namespace_does_not_keep_its_volume
     await eventually(lambda: _is_given(lab, target))
 
 
+async def test_nor_does_who_has_one_whose_volume_knows_of_it_first(lab: Storage, elsewhere: Storage) -> None:
+    """Binders write into the volume that it is bound, and then into the claim: that changes the volume no more."""
+    await strategy(lab, lab.fast, "csi-clone")
+    await elsewhere.claim("golden")
+    source = {"source": {"pvc": {"namespace": elsewhere.namespace, "name": "golden"}}}
+    await lab.create(DATA_VOLUMES, data_volume(source, storageClassName=lab.fast))
+    target = await eventually(lambda: lab.get(VOLUME_CLAIMS, "copy"))
+    await prime_of(lab, target, elsewhere.namespace)
+    await elsewhere.create(PODS, writer("eye", claimName=names.prime_name(target), readOnly=True))
+    await elsewhere.provision(names.prime_name(target), phase="Pending", volume_phase="Bound")
+    assert 'pod "eye" has it too' in await waits(lab, "PrimeInUse")
+    assert not await _is_given(lab, target)
+    await elsewhere.client.delete(PODS, "eye", elsewhere.namespace, grace_period=0)
+    await lab.pass_time(10)
+    await eventually(lambda: _is_given(lab, target))
+
+
 async def test_a_data_source_leads_to_another_namespace(lab: Storage, elsewhere: Storage) -> None:
     await strategy(lab, lab.fast, "csi-clone")
     await elsewhere.claim("golden")

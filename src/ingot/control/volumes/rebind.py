@@ -59,8 +59,9 @@ async def rebind(client: Client, writers: Writers, prime: Object, target: Object
         raise _not_yet(f'the filled claim "{name_of(prime)}" is gone, and its volume "{name}" with it')
     if found is None or uid_of(found) != uid_of(target) or found["spec"].get("volumeName"):
         raise _not_yet(f'the claim "{name_of(target)}" has changed')
-    # No pod has a claim that is not bound; when it becomes so the volume changes, and the patch is refused.
-    if phase_of(filled) == "Bound":
+    # No pod has a claim that is not bound. Binders write that into the volume first: what is not written there yet will
+    # change the volume, and have the patch refused.
+    if "Bound" in (phase_of(filled), phase_of(volume)):
         await _check_unused(writers, prime, name_of(worker) if worker else "")
     change = {
         "metadata": {
