@@ -138,6 +138,27 @@ async def test_the_same_file_goes_on_where_it_was(
     assert desk.disk == padded(content)
 
 
+async def test_a_line_that_breaks_ever_again_is_no_end_while_bytes_arrive(
+    desk: Desk, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = a_disk(file, LENGTH, LENGTH)
+
+    async def a_quarter(parcel: Parcel, offset: int, _tell: Callable[[int, int], None]) -> AsyncIterator[bytes]:
+        end = offset + LENGTH // 4
+        yield content[offset:end]
+        if end < LENGTH:
+            await eventually(lambda: arrived(end))
+            raise ConnectionResetError
+
+    async def arrived(end: int) -> bool:
+        return await desk.offset() == end
+
+    monkeypatch.setattr(Parcel, "pieces", a_quarter)
+    monkeypatch.setattr(sending, "_PAUSES", (0.1, 0.1))
+    await desk.send(file)
+    assert desk.disk == padded(content)
+
+
 @pytest.mark.parametrize("longer", [0, MIB, -MIB])
 async def test_a_file_that_was_built_anew_is_sent_anew(
     desk: Desk, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], longer: int

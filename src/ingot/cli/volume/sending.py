@@ -26,7 +26,8 @@ PATH = "/v1beta1/upload"
 OFFSET, IDENTITY = "Upload-Offset", "Upload-Identity"
 # A proxy that takes no byte for so long is gone. The answer comes after the disk is verified and synced.
 _SILENCE_SECONDS = 300.0
-# Seconds after each try. What answers by one of these codes has not taken all, and may do so later.
+# Seconds after each try; they begin anew when bytes have arrived. What answers by one of these codes has not taken all,
+# and may do so later.
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 _CONFLICT = 409
 _AGAIN = (408, _CONFLICT, 429, 502, 503, 504)
@@ -40,6 +41,8 @@ class Sending:
         self._session, self._name, self._proxy, self._insecure = session, name, proxy, insecure
         # Whether it is this file that the volume is filled with, when it is.
         self._ours = False
+        # The most bytes that the server has ever had.
+        self._arrived = 0
 
     async def prepare(self, target: Target, seconds: float | None, notes: Mapping[str, str] = _NO_NOTES) -> None:
         """The volume is there, with `notes` as annotations, and waits for bytes. Raises ClickException if it cannot."""
@@ -71,13 +74,18 @@ class Sending:
         connector = aiohttp.TCPConnector(ssl=self._trust(config))
         with progress(parcel.path.name) as tell:
             async with aiohttp.ClientSession(connector=connector, timeout=timeout) as http:
-                for pause in _PAUSES:
+                pauses = list(_PAUSES)
+                while pauses:
+                    arrived = self._arrived
                     if await self._attempt(http, url, parcel, tell):
                         return
-                    await asyncio.sleep(pause)
+                    if self._arrived > arrived:
+                        pauses = list(_PAUSES)
+                    await asyncio.sleep(pauses.pop(0))
                     await asyncio.to_thread(parcel.check)
         raise click.ClickException(
-            f"{url}: the connection broke {len(_PAUSES)} times, or the server was busy, as is said above\n"
+            f"{url}: the connection broke {len(_PAUSES)} times without getting on, or the server was busy, as is said "
+            "above\n"
             "What has arrived is kept: the same command goes on from there."
         )
 
@@ -99,6 +107,7 @@ class Sending:
                 if not await _accepted(answer):
                     return False
                 offset = self._place(answer.headers, parcel.identity)
+                self._arrived = max(self._arrived, offset)
             headers |= {"Content-Type": "application/octet-stream", "Content-Length": str(parcel.size - offset)}
             headers[IDENTITY] = parcel.identity
             if offset:
