@@ -1,6 +1,7 @@
 """At most so many transfers at once, on a real API server: also when workers fail and the kubelet starts them again."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -8,11 +9,14 @@ from control.population import KILLED, Population, annotations, last_words, popu
 from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
+from ingot.api.resource import Resource
 from ingot.api.resources import PODS, VOLUME_CLAIMS
+from ingot.api.status import ApiError
 from ingot.control.reach import Line
 from ingot.control.volumes.gate import TRANSFERS
 from ingot.control.volumes.progress import POLL_SECONDS
 from ingot.kube.client import Client
+from ingot.kube.transport import ConnectionFailed
 
 
 @pytest.fixture
@@ -85,6 +89,66 @@ async def test_workers_without_a_volume_keep_nobody_waiting(world: Population) -
         await world.tells(claim, names.RUNNING_REASON, "ProvisioningFailed")
     await world.runs(healthy)
     await world.tells(healthy, names.RUNNING, "true")
+
+
+def refuses_pods(monkeypatch: pytest.MonkeyPatch, error: Exception, claims: str) -> None:
+    """The server, or somebody's webhook, takes no workers of claims whose names begin so."""
+    create = Client.create
+
+    async def guarded(self: Client, resource: Resource, obj: Object, **options: Any) -> Object:
+        _, _, claim = annotations(obj).get(names.PRIME_FOR, "").partition("/")
+        if resource == PODS and claim.startswith(claims):
+            raise error
+        return await create(self, resource, obj, **options)
+
+    monkeypatch.setattr(Client, "create", guarded)
+
+
+async def begins(world: Population, claim: Object) -> None:
+    """It has a worker, once it has asked again."""
+
+    async def look() -> bool:
+        await world.pass_time(10)
+        return not await world.is_gone(PODS, worker_name(claim))
+
+    await eventually(look)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ApiError(400, "BadRequest", "no pods for you"),
+        ApiError(413, "RequestEntityTooLarge", "no pods for you, of that length"),
+        ApiError(500, "InternalError", "failed calling webhook: no pods for you"),
+    ],
+    ids=lambda error: str(error.code),
+)
+async def test_workers_that_are_refused_keep_nobody_waiting_and_say_why(
+    world: Population, monkeypatch: pytest.MonkeyPatch, error: ApiError
+) -> None:
+    """Four claims of one tenant stopped all transfers of a cluster for ever, and nobody was told."""
+    refuses_pods(monkeypatch, error, "refused")
+    refused = [await world.claim(f"refused-{number}") for number in range(TRANSFERS)]
+    for claim in refused:
+        told = annotations(await world.tells(claim, names.RUNNING_REASON, "FailedCreate"))
+        assert told[names.RUNNING_MESSAGE].endswith(f"was refused: {error.message}; tried again in 10 s")
+    await world.heard("refused-0", "FailedCreate")
+    await begins(world, await world.claim("healthy"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ApiError(409, "Conflict", "the quota has just changed"), ConnectionFailed("s", "POST", "/", "closed", "gone")],
+    ids=["conflict", "no answer"],
+)
+async def test_workers_that_could_not_be_made_this_time_keep_nobody_waiting(
+    world: Population, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    refuses_pods(monkeypatch, error, "refused")
+    for number in range(TRANSFERS):
+        claim = await world.claim(f"refused-{number}")
+        await world.until(VOLUME_CLAIMS, names.prime_name(claim), bool)
+    await begins(world, await world.claim("healthy"))
 
 
 async def test_slow_transfers_let_those_that_wait_go_on(world: Population, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from ingot.kube.objects import controller_of, has_finalizer, is_deleting, remove
 
 # How often what the server refuses is sent again: quotas become free without telling.
 REFUSED_SECONDS = 10.0
+# Of the sender, the place or the moment, and not of the object.
+_PASSING_CODES = frozenset({401, 404, 409, 429})
 # Of an owner that is deleted with `--cascade=orphan`: what it owns stays.
 _ORPHAN = "orphan"
 
@@ -20,9 +22,15 @@ def is_owned(obj: Object, owner: Object) -> bool:
     return (controller_of(obj) or {}).get("uid") == uid_of(owner)
 
 
+def is_passing(error: ApiError) -> bool:
+    """Whether a refusal says nothing of the object, so that it is sent again without a word. Any other is told: what
+    a webhook answers, whatever its code, may stay so until somebody changes something."""
+    return error.code in _PASSING_CODES or (error.code >= 500 and "retryAfterSeconds" in (error.details or {}))
+
+
 def refused(what: str, error: ApiError) -> InstanceFault:
-    """The fault for an object that the server will not take as things are; raises any other error."""
-    if error.code not in (403, 422):
+    """The fault for an object that the server will not take as things are; raises an error that passes."""
+    if is_passing(error):
         raise error
     message = f"{what} was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s"
     return InstanceFault("FailedCreate", message, REFUSED_SECONDS)

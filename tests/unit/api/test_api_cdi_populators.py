@@ -36,6 +36,7 @@ def config(name="config", **spec):
         importing(source=HTTP),
         importing(source=HTTP, contentType="archive", preallocation=True, targetClaim="a"),
         importing(source={"blank": {}}),
+        importing(source={"http": {"url": "http://a/" + "$" * 8183, "extraHeaders": ["A: " + "b" * 8189] * 32}}),
         importing(source={"nbd": {"url": "nbd://host/export"}}),
         importing(source={"registry": {"url": "docker://a", "pullMethod": "pod"}}),
         uploading(),
@@ -70,6 +71,15 @@ def test_what_is_accepted(given):
             "spec.contentType: a blank, registry or nbd source",
         ),
         ({"source": {"http": {"url": "ftp://a"}}}, 'spec.source.http.url: Invalid value: "ftp://a"'),
+        ({"source": {"http": {"url": "http://a/" + "$" * 8184}}}, "spec.source.http.url: Too long"),
+        (
+            {"source": {"http": {"url": "http://a", "extraHeaders": ["A: " + "b" * 8190]}}},
+            "spec.source.http.extraHeaders[0]: Too long",
+        ),
+        (
+            {"source": {"http": {"url": "http://a", "extraHeaders": ["A: b"] * 33}}},
+            "spec.source.http.extraHeaders: Too many",
+        ),
         ({"source": {"s3": {"url": ""}}}, "spec.source.s3.url: Invalid value"),
         ({"source": {"gcs": {"url": "s3://a/b"}}}, "spec.source.gcs.url: Invalid value"),
         ({"source": {"registry": {"url": "quay.io/a"}}}, "spec.source.registry.url: Invalid value"),

@@ -23,13 +23,19 @@ NO_ARCHIVE = Rule(
 )
 Preallocation = Annotated[bool, Field("Whether all blocks are allocated at once.")]
 
+# As workers have it: nobody's address is longer, and what is a megabyte long fits into no pod.
+_LONGEST = 8192
+# Each is a file of the pod that sends it.
+_MOST_HEADERS = 32
+_Header = Annotated[str, Field(max_length=_LONGEST)]
+
 CHECKSUM_PATTERN = "^(md5:[0-9a-fA-F]{32}|sha1:[0-9a-fA-F]{40}|sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})$"
 
 
 class HttpSource(Shape, kw_only=True):
     """A file on a web server: a disk image, compressed or not, or an archive."""
 
-    url: Annotated[str, Field("The address of the file, http:// or https://.")]
+    url: Annotated[str, Field("The address of the file, http:// or https://.", max_length=_LONGEST)]
     checksum: Annotated[
         Opt[str], Field("The digest that the file must have, as sha256:….", pattern=CHECKSUM_PATTERN)
     ] = UNSET
@@ -37,7 +43,8 @@ class HttpSource(Shape, kw_only=True):
     cert_config_map: Opt[CertConfigMap] = UNSET
     insecure_skip_verify: Opt[Insecure] = UNSET
     extra_headers: Annotated[
-        Opt[list[str]], Field('Headers to send with each request, as "Name: value".', list_type="atomic")
+        Opt[list[_Header]],
+        Field('Headers to send with each request, as "Name: value".', list_type="atomic", max_items=_MOST_HEADERS),
     ] = UNSET
     secret_extra_headers: Annotated[
         Opt[list[str]],
@@ -48,7 +55,7 @@ class HttpSource(Shape, kw_only=True):
 class S3Source(Shape, kw_only=True):
     """An object in a bucket that is served with the S3 protocol."""
 
-    url: Annotated[str, Field("The address of the object, s3://, http:// or https://.")]
+    url: Annotated[str, Field("The address of the object, s3://, http:// or https://.", max_length=_LONGEST)]
     secret_ref: Opt[SecretRef] = UNSET
     cert_config_map: Opt[CertConfigMap] = UNSET
 
@@ -56,14 +63,14 @@ class S3Source(Shape, kw_only=True):
 class GcsSource(Shape, kw_only=True):
     """An object in Google Cloud Storage."""
 
-    url: Annotated[str, Field("The address of the object, gs://, http:// or https://.")]
+    url: Annotated[str, Field("The address of the object, gs://, http:// or https://.", max_length=_LONGEST)]
     secret_ref: Opt[SecretRef] = UNSET
 
 
 class NbdSource(Shape, kw_only=True):
     """An export of an NBD server, copied whole."""
 
-    url: Annotated[str, Field("The address of the export, nbd:// or nbds://.")]
+    url: Annotated[str, Field("The address of the export, nbd:// or nbds://.", max_length=_LONGEST)]
     secret_ref: Opt[SecretRef] = UNSET
     cert_config_map: Opt[CertConfigMap] = UNSET
 
@@ -88,7 +95,9 @@ class RegistrySource(Shape, kw_only=True):
         ),
     )
 
-    url: Annotated[Opt[str], Field("The image, as docker://registry/name:tag or oci-archive:///path.")] = UNSET
+    url: Annotated[
+        Opt[str], Field("The image, as docker://registry/name:tag or oci-archive:///path.", max_length=_LONGEST)
+    ] = UNSET
     image_stream: Annotated[Opt[str], Field("The OpenShift ImageStream, in the same namespace.", min_length=1)] = UNSET
     pull_method: Annotated[
         Opt[Literal["pod", "node"]],
@@ -132,7 +141,7 @@ class ImageIoSource(Shape, kw_only=True):
         ),
     )
 
-    url: Annotated[str, Field("The address of the engine's API, http:// or https://.")]
+    url: Annotated[str, Field("The address of the engine's API, http:// or https://.", max_length=_LONGEST)]
     disk_id: Annotated[str, Field("The disk's id in the engine.", min_length=1)]
     secret_ref: Annotated[SecretRef, Field(min_length=1)]
     cert_config_map: Opt[CertConfigMap] = UNSET
@@ -142,7 +151,7 @@ class ImageIoSource(Shape, kw_only=True):
 class VddkSource(Shape, kw_only=True):
     """A disk of a virtual machine in VMware vCenter or ESXi."""
 
-    url: Annotated[str, Field("The address of the vCenter or ESXi host, http:// or https://.")]
+    url: Annotated[str, Field("The address of the vCenter or ESXi host, http:// or https://.", max_length=_LONGEST)]
     uuid: Annotated[str, Field("The UUID of the virtual machine that has the disk.", min_length=1)]
     backing_file: Annotated[str, Field("The path of the disk in the datastore.", min_length=1)]
     thumbprint: Annotated[str, Field("The fingerprint of the host's certificate.", min_length=1)]

@@ -9,7 +9,7 @@ from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import PODS
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
-from ingot.control.owning import is_owned, refused
+from ingot.control.owning import is_owned
 from ingot.control.reach import Reach
 from ingot.control.volumes import importing, outcome, worker
 from ingot.control.volumes.care import Care
@@ -18,6 +18,7 @@ from ingot.control.volumes.filler import Failed, Reading, Waiting
 from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.marks import phase_of
 from ingot.control.volumes.place import looking
+from ingot.control.volumes.prime import not_made
 from ingot.control.volumes.progress import Readings
 from ingot.control.volumes.wishes import NOTHING, Wishes, configs_of, wishes_in
 from ingot.control.writing import delete
@@ -127,12 +128,18 @@ class Detection:
         job = inspect_job(content, volume["spec"].get("priorityClassName") or "", wishes)
         pod = worker.bare(volume, key.name, job, self._outfit, wishes)
         try:
+            await self._make(pod)
+        except Exception:
+            self._gate.leave(looking(key_of(volume)))
+            raise
+        raise self._not_yet(_looked_for(pod))
+
+    async def _make(self, pod: Object) -> None:
+        try:
             await self._client.create(PODS, pod)
         except ApiError as error:
             if error.reason != "AlreadyExists":
-                self._gate.leave(looking(key_of(volume)))
                 raise _refused(error) from error
-        raise self._not_yet(_looked_for(pod))
 
     def _not_yet(
         self, message: str, retry: float | None = None, restarts: int = 0, reading: Reading | None = None
@@ -171,5 +178,5 @@ def _told(pod: Object) -> int:
 
 
 def _refused(error: ApiError) -> VolumeFault:
-    fault = refused("the pod that looks for the size of the image", error)
-    return VolumeFault(fault.reason, fault.message, retry=fault.retry)
+    said = not_made("the pod that looks for the size of the image", error).step
+    return VolumeFault(said.reason, said.message, retry=said.again)

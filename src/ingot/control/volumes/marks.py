@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from ingot.api.cdi.names import PRIME_FOR, prime_name
+from ingot.api.cdi.names import FAILURE, PRIME_FOR, prime_name
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.control.owning import is_owned
 from ingot.kube.cache import Key, key_of
+from ingot.kube.objects import is_deleting
 
 _OVER = frozenset({"Succeeded", "Failed"})
 
@@ -49,3 +50,13 @@ def is_prime(claim: Object, target: Object) -> bool:
 def created(obj: Object) -> float:
     """When the object was made, in seconds since 1970."""
     return datetime.fromisoformat(obj["metadata"]["creationTimestamp"]).timestamp()
+
+
+def is_open(target: Object) -> bool:
+    """Whether there is something to fill: it neither has a volume, nor names one, nor has failed."""
+    return not (is_deleting(target) or target["spec"].get("volumeName") or annotation(target, FAILURE))
+
+
+def is_settled(target: Object) -> bool:
+    """Whether the claim has a volume, and it has not been told yet that this is none of ours."""
+    return is_bound(target) and not is_deleting(target) and not annotation(target, FAILURE)

@@ -27,7 +27,7 @@ from ingot.control.volumes.filler import (
 )
 from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.importing import Imports
-from ingot.control.volumes.marks import annotation, created, is_bound, is_prime, phase_of
+from ingot.control.volumes.marks import annotation, created, is_bound, is_open, is_prime, is_settled, phase_of
 from ingot.control.volumes.outcome import final_reading
 from ingot.control.volumes.prime import is_stale
 from ingot.control.volumes.progress import Readings
@@ -74,10 +74,10 @@ class Populators:
     async def reconcile(self, key: Key) -> Result | None:
         target = self._means.claims.cache.get(key)
         filler = self._filler(target) if target else None
-        if target is not None and filler is not None and _is_open(target):
+        if target is not None and filler is not None and is_open(target):
             await self._sweep(key, uid_of(target))
             return await self._fill(key, target, filler)
-        if target is not None and filler is not None and _is_settled(target):
+        if target is not None and filler is not None and is_settled(target):
             await self._tell(target, filler, await self._outcome(target, filler))
         self._forget(key)
         await self._sweep(key, uid_of(target) if target is not None and _keeps_prime(target) else "")
@@ -116,6 +116,10 @@ class Populators:
         except Hindered as hindered:
             step = hindered.step
             self._means.gate.leave(key)
+        except Exception:
+            # What it was let in for has not begun, as far as anybody knows; a pod that is there counts by itself.
+            self._means.gate.leave(key)
+            raise
         if isinstance(step, Soon):
             return Result(step.again)
         # Of what was quick it is told when it is bound: a write now would be in the way of that.
@@ -235,16 +239,6 @@ def _means(manager: Manager, clock: Clock, outfit: Outfit) -> Means:
         outfit=outfit,
         configs=configs_of(manager),
     )
-
-
-def _is_open(target: Object) -> bool:
-    """Whether there is something to fill: it neither has a volume, nor names one, nor has failed."""
-    return not (is_deleting(target) or target["spec"].get("volumeName") or annotation(target, names.FAILURE))
-
-
-def _is_settled(target: Object) -> bool:
-    """Whether the claim has a volume, and it has not been told yet that this is none of ours."""
-    return is_bound(target) and not is_deleting(target) and not annotation(target, names.FAILURE)
 
 
 def _keeps_prime(target: Object) -> bool:

@@ -7,9 +7,10 @@ from ingot.api.cdi.names import APP_LABELS, PRIME_FOR, PRIME_PREFIX, SELECTED_NO
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import VOLUME_CLAIMS
 from ingot.api.status import ApiError
-from ingot.control.owning import REFUSED_SECONDS
+from ingot.control.owning import REFUSED_SECONDS, is_passing
 from ingot.control.volumes.filler import Hindered, Waiting
 from ingot.control.volumes.marks import annotation, is_prime
+from ingot.control.volumes.outcome import plain
 from ingot.control.writing import live
 from ingot.kube.cache import key_of
 from ingot.kube.client import Client
@@ -82,10 +83,10 @@ async def ensure(client: Client, target: Object, namespace: str = "", **wishes: 
 
 
 def not_made(what: str, error: ApiError) -> Hindered:
-    """For an object that the server will not take as things are; raises any other error."""
-    if error.code not in (403, 422):
+    """For an object that the server will not take as things are; raises an error that passes."""
+    if is_passing(error):
         raise error
-    message = f"{what} was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s"
+    message = f"{what} was refused: {plain(error.message)}; tried again in {REFUSED_SECONDS:g} s"
     return Hindered(Waiting("FailedCreate", message, REFUSED_SECONDS))
 
 
