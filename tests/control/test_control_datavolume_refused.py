@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from control.population import population
 from control.world import World
 from eventual import eventually
 from ingot.api.cdi.names import SIZE_PREFIX
 from ingot.api.object import Object, uid_of
 from ingot.api.resource import Resource
-from ingot.api.resources import DATA_VOLUMES, PODS
+from ingot.api.resources import DATA_VOLUMES, IMPORT_SOURCES, PODS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.volumes.datavolumes import DataVolumes
 from ingot.control.volumes.gate import TRANSFERS
@@ -21,14 +22,16 @@ from ingot.kube.objects import condition, controller_of
 
 
 @pytest.fixture
-async def lab(bare: World) -> AsyncIterator[World]:
-    """A namespace with DataVolumes' controller at work, and no populator."""
-    manager, stop = Manager(bare.client), asyncio.Event()
-    DataVolumes(manager, bare.clock)
-    running = asyncio.create_task(manager.run(stop))
-    yield bare
-    stop.set()
-    await running
+async def lab(client: Client) -> AsyncIterator[World]:
+    """A namespace with DataVolumes' controller at work, and no populator. It leaves nothing that a gate would count."""
+    async with population(client) as made:
+        manager, stop = Manager(client), asyncio.Event()
+        DataVolumes(manager, made.clock)
+        running = asyncio.create_task(manager.run(stop))
+        yield made
+        stop.set()
+        await running
+        await client.delete_collection(DATA_VOLUMES, made.namespace)
 
 
 def refuses(monkeypatch: pytest.MonkeyPatch, kind: Resource, error: ApiError) -> None:
@@ -78,3 +81,22 @@ async def test_looks_whose_pods_are_refused_say_why_and_keep_nobody_waiting(
         return not await lab.is_gone(PODS, f"{SIZE_PREFIX}{uid_of(healthy)}")
 
     await eventually(begun)
+
+
+@pytest.mark.parametrize("error", REFUSALS, ids=lambda error: str(error.code))
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [(VOLUME_CLAIMS, "the claim"), (IMPORT_SOURCES, "the VolumeImportSource")],
+    ids=["claim", "source"],
+)
+async def test_one_whose_claim_or_source_is_refused_says_why(
+    lab: World, monkeypatch: pytest.MonkeyPatch, kind: Resource, shown: str, error: ApiError
+) -> None:
+    """It had no status at all."""
+    refuses(monkeypatch, kind, error)
+    await volume(lab, "refused", resources={"requests": {"storage": "1Gi"}})
+    message = await told(lab, "refused", "ErrClaimNotValid")
+    assert message == f"{shown} was refused: {error.message}; tried again in 10 s"
+    monkeypatch.undo()
+    await lab.pass_time(10)
+    await lab.until(VOLUME_CLAIMS, "refused", bool)

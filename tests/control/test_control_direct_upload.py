@@ -73,6 +73,16 @@ async def test_a_pod_that_has_the_name_of_the_worker_fills_nothing(world: Popula
     assert told[names.POD_PHASE] != "Succeeded"
 
 
+async def test_a_pod_that_the_server_refuses_is_told_and_tried_again(world: Population) -> None:
+    claim = await _claim(world, **{names.UPLOAD_TARGET: "", names.PRIORITY_CLASS: "nobody-has-that"})
+    told = annotations(await world.tells(claim, names.RUNNING_REASON, "FailedCreate"))
+    assert "nobody-has-that" in told[names.RUNNING_MESSAGE]
+    assert told[names.RUNNING_MESSAGE].endswith("; tried again in 10 s")
+    await world.heard("disk", "FailedCreate")
+    await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {names.PRIORITY_CLASS: None}}})
+    await world.until(PODS, pod_name(claim), bool)
+
+
 async def _taking(world: Population) -> tuple[Object, str]:
     """A claim that takes an upload, and the name of its pod and Secret."""
     claim = await _claim(world, **{names.UPLOAD_TARGET: ""})

@@ -12,8 +12,8 @@ from ingot.control.volumes import telling, worker
 from ingot.control.volumes.filler import Filled, Hindered, Soon, Waiting
 from ingot.control.volumes.marks import annotation, phase_of
 from ingot.control.volumes.outcome import judge
-from ingot.control.volumes.prime import in_the_way
-from ingot.control.volumes.uploading import ensure_secret, upload_job
+from ingot.control.volumes.prime import in_the_way, not_made
+from ingot.control.volumes.uploading import Uploads, ensure_secret, upload_job
 from ingot.control.volumes.wishes import configs_of, wishes_in
 from ingot.control.volumes.worker_filler import too_small
 from ingot.control.volumes.writers import Writers
@@ -21,6 +21,7 @@ from ingot.control.writing import delete, live
 from ingot.kube.cache import Key, key_of
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.controller import Controller, Result
+from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
 
@@ -34,6 +35,7 @@ class DirectUploads:
     def __init__(self, manager: Manager, clock: Clock = SYSTEM, outfit: Outfit = OF_ONE_MACHINE) -> None:
         self._client = manager.client
         self._outfit = outfit
+        self._events = Recorder(manager.client, "ingot-direct-upload")
         self._claims = manager.informer(VOLUME_CLAIMS)
         self._pods = manager.informer(PODS, label_selector=names.COMPONENT)
         self._classes = manager.informer(STORAGE_CLASSES)
@@ -43,6 +45,7 @@ class DirectUploads:
         controller = Controller("direct-upload", self.reconcile, workers=2, clock=clock)
         # Read, not followed: nothing begins before they are full.
         controller.watch(instances, lambda _: ()).watch(self._configs, lambda _: ())
+        manager.serve(self._events.run)
         manager.add(controller.watch(self._claims).own(self._pods, owner=VOLUME_CLAIMS))
 
     async def reconcile(self, key: Key) -> Result | None:
@@ -61,14 +64,18 @@ class DirectUploads:
                 return None
             return await self._follow(claim, pod)
         except Hindered as hindered:
-            await telling.tell(self._client, claim, telling.told(hindered.step, pod, None))
-            again = hindered.step.again if isinstance(hindered.step, Waiting) else None
+            await self._tell(claim, telling.told(hindered.step, pod, None))
+            again = hindered.step.again
             return Result(again) if again is not None else None
+
+    async def _tell(self, claim: Object, wanted: telling.Told) -> None:
+        if await telling.tell(self._client, claim, wanted):
+            telling.record(self._events, Uploads.words, claim, wanted)
 
     async def _make(self, claim: Object) -> None:
         """Makes the pod that takes the upload, and its Secret. Raises Hindered where they cannot be."""
         if fault := too_small(claim, self._classes.cache):
-            await telling.tell(self._client, claim, telling.told(fault, None, None))
+            await self._tell(claim, telling.told(fault, None, None))
             return
         if writer := await self._writers.of(claim, but=direct_pod_name(claim)):
             message = f"it is in use by {writer}, whose disk an upload would take away: it is begun once that has ended"
@@ -84,7 +91,7 @@ class DirectUploads:
             await self._client.create(PODS, pod)
         except ApiError as error:
             if error.reason != "AlreadyExists":
-                raise
+                raise not_made(f'pod "{key_of(pod)}"', error) from error
 
     async def _follow(self, claim: Object, pod: Object) -> Result | None:
         if not is_owned(pod, claim):
@@ -93,11 +100,11 @@ class DirectUploads:
         if isinstance(step, Soon):
             return Result(step.again)
         if isinstance(step, Filled):
-            await telling.tell(self._client, claim, telling.completed({}))
+            await self._tell(claim, telling.completed({}))
             return None
         if phase_of(pod) == "Failed" and not is_deleting(pod):
             await delete(self._client, PODS, pod)
-        await telling.tell(self._client, claim, telling.told(step, pod, None))
+        await self._tell(claim, telling.told(step, pod, None))
         return None
 
     async def _clear(self, claim: Object, pod: Object | None) -> None:

@@ -8,11 +8,11 @@ from ingot.api.resource import Resource
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
-from ingot.control.owning import REFUSED_SECONDS
 from ingot.control.volumes import adoption, claim, source
 from ingot.control.volumes.detection import Detection
 from ingot.control.volumes.fault import VolumeFault
 from ingot.control.volumes.marks import annotation, is_bound, phase_of
+from ingot.control.volumes.prime import not_made
 from ingot.control.volumes.source import Operation
 from ingot.control.volumes.status import SUCCEEDED
 from ingot.control.volumes.taken import claim_of, taken_of
@@ -199,10 +199,7 @@ def _not_ready(kind: Resource, origin: Object) -> VolumeFault:
 
 
 def _refused(what: str, error: ApiError) -> VolumeFault:
-    """The fault for an object that the server will not take as things are; raises any other error."""
-    if error.code not in (403, 422):
-        raise error
+    """The fault for an object that the server will not take as things are; raises an error that passes."""
+    said = not_made(what, error).step
     reason = "ErrExceededQuota" if "exceeded quota" in error.message else "ErrClaimNotValid"
-    return VolumeFault(
-        reason, f"{what} was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s", retry=REFUSED_SECONDS
-    )
+    return VolumeFault(reason, said.message, retry=said.again)
