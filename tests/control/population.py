@@ -96,13 +96,14 @@ class Population(World):
 
     async def not_mounted(self, claim: Object, message: str) -> None:
         """The kubelet: the worker of the claim cannot start."""
-        await self._warns(await self.worker(claim), PODS.kind, "FailedMount", message)
+        await self.warns(await self.worker(claim), PODS.kind, "FailedMount", message)
 
     async def not_provisioned(self, name: str, message: str) -> None:
         """The provisioner: there is no volume for the claim."""
-        await self._warns(await self.get(VOLUME_CLAIMS, name), VOLUME_CLAIMS.kind, "ProvisioningFailed", message)
+        await self.warns(await self.get(VOLUME_CLAIMS, name), VOLUME_CLAIMS.kind, "ProvisioningFailed", message)
 
-    async def _warns(self, obj: Object, kind: str, reason: str, message: str) -> None:
+    async def warns(self, obj: Object, kind: str, reason: str, message: str) -> None:
+        """Somebody: an event about the object, of that kind."""
         named = {"apiVersion": "v1", "kind": kind, "namespace": self.namespace, "name": name_of(obj)}
         event = {"involvedObject": {**named, "uid": uid_of(obj)}, "reason": reason, "type": "Warning"}
         await self.create(EVENTS, {"metadata": {"generateName": "refused-"}, **event, "message": message})

@@ -8,7 +8,7 @@ import pytest
 from control.population import Population, annotations, population
 from eventual import eventually
 from ingot.api.cdi import names
-from ingot.api.object import Object, name_of
+from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import PODS, SECRETS, VOLUME_CLAIMS
 from ingot.control.uploads.target import pod_name
 from ingot.control.volumes.direct_upload import DirectUploads
@@ -81,6 +81,34 @@ async def test_a_pod_that_the_server_refuses_is_told_and_tried_again(world: Popu
     await world.heard("disk", "FailedCreate")
     await world.change(VOLUME_CLAIMS, "disk", {"metadata": {"annotations": {names.PRIORITY_CLASS: None}}})
     await world.until(PODS, pod_name(claim), bool)
+
+
+async def test_a_pod_that_is_evicted_is_followed_by_another_after_a_while(world: Population) -> None:
+    """A node without room had forty pods a second made for it."""
+    claim, name = await _taking(world)
+    first = await world.get(PODS, name)
+    await world.pod_status(first, phase="Failed", reason="Evicted", message="the node was low on disk")
+    told = annotations(await world.tells(claim, names.RUNNING_REASON, "Evicted"))
+    assert told[names.RUNNING_MESSAGE].endswith("the node was low on disk; another one takes its place, tried again")
+    await world.heard("disk", "Evicted")
+    assert "deletionTimestamp" not in (await world.get(PODS, name))["metadata"]
+
+    async def followed() -> bool:
+        await world.pass_time(1)
+        await world.end_pods()
+        return uid_of(await world.get(PODS, name)) != uid_of(first)
+
+    began = world.clock.time()
+    await eventually(followed)
+    assert world.clock.time() - began >= 5, "ten seconds after it was made"
+
+
+async def test_what_keeps_a_pod_from_its_volumes_is_told(world: Population) -> None:
+    claim, name = await _taking(world)
+    await world.warns(await world.get(PODS, name), PODS.kind, "FailedMount", "the volume is attached to another node")
+    await world.tells(claim, names.RUNNING_REASON, "Pending")
+    await world.pass_time(3)
+    await world.tells(claim, names.RUNNING_MESSAGE, "the volume is attached to another node")
 
 
 async def _taking(world: Population) -> tuple[Object, str]:

@@ -9,8 +9,10 @@ from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import is_owned
 from ingot.control.uploads.target import direct_pod_name
 from ingot.control.volumes import telling, worker
+from ingot.control.volumes.care import Care
 from ingot.control.volumes.filler import Filled, Hindered, Soon, Waiting
-from ingot.control.volumes.marks import annotation, phase_of
+from ingot.control.volumes.gate import gate_of
+from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.outcome import judge
 from ingot.control.volumes.prime import in_the_way, not_made
 from ingot.control.volumes.uploading import Uploads, ensure_secret, upload_job
@@ -40,6 +42,7 @@ class DirectUploads:
         self._pods = manager.informer(PODS, label_selector=names.COMPONENT)
         self._classes = manager.informer(STORAGE_CLASSES)
         self._writers = Writers(manager)
+        self._care = Care(manager.client, clock, gate_of(manager, clock))
         self._configs = configs_of(manager)
         instances = manager.informer(INSTANCES)
         controller = Controller("direct-upload", self.reconcile, workers=2, clock=clock)
@@ -102,10 +105,11 @@ class DirectUploads:
         if isinstance(step, Filled):
             await self._tell(claim, telling.completed({}))
             return None
-        if phase_of(pod) == "Failed" and not is_deleting(pod):
-            await delete(self._client, PODS, pod)
+        if isinstance(step, Waiting):
+            step = await self._care.look_after(pod, step)
         await self._tell(claim, telling.told(step, pod, None))
-        return None
+        again = step.again if isinstance(step, Waiting) else None
+        return Result(again) if again is not None else None
 
     async def _clear(self, claim: Object, pod: Object | None) -> None:
         """There is no upload any more, or is to be none: its pod goes, and before it what that proved itself with.
