@@ -68,9 +68,9 @@ class Population(World):
         """The pod that fills the claim, once it is there."""
         return await self.until(PODS, worker_name(claim), lambda pod: "deletionTimestamp" not in pod["metadata"])
 
-    async def runs(self, claim: Object, restarts: int = 0) -> Object:
+    async def runs(self, claim: Object, restarts: int = 0, **how: str) -> Object:
         """The kubelet: the worker runs."""
-        return await self.container(claim, "Running", restarts, {"running": {}}, ready=True)
+        return await self.container(claim, "Running", restarts, {"running": how}, ready=True)
 
     async def fails(self, claim: Object, restarts: int, ended: Object) -> Object:
         """The kubelet: the worker has ended so, and is started again some time."""

@@ -1,6 +1,6 @@
 """At most so many transfers at once, on a real API server: also when workers fail and the kubelet starts them again."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -14,8 +14,10 @@ from ingot.api.resources import PODS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.reach import Line
 from ingot.control.volumes.gate import TRANSFERS
+from ingot.control.volumes.place import START_SECONDS
 from ingot.control.volumes.progress import POLL_SECONDS
 from ingot.kube.client import Client
+from ingot.kube.clock import timestamp
 from ingot.kube.transport import ConnectionFailed
 
 
@@ -61,6 +63,27 @@ async def test_a_worker_that_is_started_again_while_others_transfer_waits_for_it
     await world.tells(claim, names.RUNNING, "true")
 
 
+async def test_a_worker_that_starts_late_while_others_transfer_waits_where_it_did_before(world: Population) -> None:
+    late = await world.claim("delayed")
+    pod = await world.worker(late)
+    await world.pass_time(START_SECONDS + 1)
+    others = [await world.claim(f"disk-{number}") for number in range(TRANSFERS)]
+    for claim in others:
+        await world.runs(claim)
+    await world.runs(late, startedAt=timestamp(world.clock.time()))
+    await world.tells(late, names.RUNNING_REASON, "Queued")
+    await world.gone_with_pod(PODS, name_of(pod))
+    assert not await world.is_gone(VOLUME_CLAIMS, names.prime_name(late))
+    after = await world.claim("next")
+    for claim, place in ((late, 1), (after, 2)):
+        queue = f"number {place} in the queue: at most 4 transfers go on at once"
+        await world.until(VOLUME_CLAIMS, name_of(claim), says(queue))
+    await world.succeeds(others[0])
+    await world.binds(others[0])
+    await begins(world, late)
+    assert await world.is_gone(PODS, worker_name(after))
+
+
 async def test_workers_whose_secret_is_missing_keep_nobody_waiting(world: Population) -> None:
     stuck = [await world.claim(f"stuck-{number}") for number in range(TRANSFERS)]
     pods = [await world.worker(claim) for claim in stuck]
@@ -89,6 +112,10 @@ async def test_workers_without_a_volume_keep_nobody_waiting(world: Population) -
         await world.tells(claim, names.RUNNING_REASON, "ProvisioningFailed")
     await world.runs(healthy)
     await world.tells(healthy, names.RUNNING, "true")
+
+
+def says(queue: str) -> Callable[[Object], bool]:
+    return lambda claim: annotations(claim).get(names.QUEUED) == queue
 
 
 def refuses_pods(monkeypatch: pytest.MonkeyPatch, error: Exception, claims: str) -> None:

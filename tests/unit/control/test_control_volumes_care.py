@@ -11,7 +11,7 @@ from ingot.control.volumes.gate import Gate
 from ingot.control.volumes.turns import TURN_SECONDS
 from ingot.kube.cache import Cache, Key
 from ingot.kube.client import Client
-from ingot.kube.clock import ManualClock
+from ingot.kube.clock import ManualClock, timestamp
 from unit.control.population import NOW, RUNNING, fill, pod, prime_of, target, to_device
 
 
@@ -44,5 +44,22 @@ async def test_who_has_had_its_turn_is_told_whether_it_goes_on(worker: Object, t
     assert step is not None
     assert step.message == (
         f"it has had one of the 1 places of transfers for long, and others waited: it waits for one, and {then}"
+    )
+    assert client.deleted == ["importer-prime-uid-disk"]
+
+
+async def test_who_was_late_is_told_that_it_waits_where_it_did() -> None:
+    claims, pods, clock, client = Cache(), Cache(), ManualClock(NOW), Deleting()
+    gate, key = Gate(claims, pods, Cache(), clock, limit=1), Key("ns", "disk")
+    late = pod(state={"running": {"startedAt": timestamp(NOW + 60)}})
+    for name in ("disk", "other"):
+        fill(claims, target(name), prime_of(target(name)))
+    fill(pods, late, pod("other", **RUNNING))
+    step = await Care(cast(Client, client), clock, gate).sent_back(key, late)
+    assert step is not None
+    assert step.queued
+    assert step.message == (
+        "it started late, and others have taken the 1 places of transfers meanwhile: it waits for one, where it was in "
+        "the queue before"
     )
     assert client.deleted == ["importer-prime-uid-disk"]

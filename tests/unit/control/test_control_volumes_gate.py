@@ -7,11 +7,12 @@ import pytest
 
 from ingot.api.cdi.names import PRIME_FOR, QUEUED
 from ingot.api.object import Object
-from ingot.control.volumes.gate import PATIENCE_SECONDS, PAUSE_SECONDS, Gate
+from ingot.control.volumes.gate import PATIENCE_SECONDS, Gate
 from ingot.control.volumes.place import START_SECONDS, looking
+from ingot.control.volumes.returns import PAUSE_SECONDS
 from ingot.control.volumes.turns import TURN_SECONDS
 from ingot.kube.cache import Cache, Key
-from ingot.kube.clock import ManualClock
+from ingot.kube.clock import ManualClock, timestamp
 from unit.control.population import BORN, NOW, RUNNING, fill, pod, prime_of, target, to_device
 
 
@@ -179,7 +180,8 @@ def test_what_failed_before_is_kept_until_the_transfer_is_over() -> None:
 
 
 def runs(since: int, restarts: int = 0) -> dict[str, Any]:
-    return {"state": {"running": {"startedAt": f"2023-11-14T22:14:{since:02}Z"}}, "restartCount": restarts}
+    """Since so many seconds after the pod was made."""
+    return {"state": {"running": {"startedAt": timestamp(NOW + since)}}, "restartCount": restarts}
 
 
 def surplus(yard: Yard, *names: str) -> list[str]:
@@ -215,14 +217,106 @@ def test_who_would_begin_anew_stays() -> None:
     assert surplus(yard, "device", "file") == ["device"]
 
 
-async def test_who_has_never_failed_goes_on_however_late_it_started() -> None:
+STARTING: dict[str, Any] = {"state": {"waiting": {"reason": "ContainerCreating"}}}
+
+
+async def late(yard: Yard, name: str, seconds: float = START_SECONDS) -> None:
+    """Its pod has not started in time."""
+    assert yard.gate.admit(target(name)) == 0
+    yard.works(pod(name, "Pending", **STARTING))
+    await yard.clock.advance(seconds)
+
+
+async def test_who_starts_when_its_place_is_given_away_is_one_too_many() -> None:
+    """Images that came after two minutes made twelve transfers out of four."""
     yard = Yard(limit=1)
-    yard.works(pod("late", "Pending", state={"waiting": {"reason": "ContainerCreating"}}))
-    await yard.clock.advance(START_SECONDS)
+    await late(yard, "late")
     assert yard.gate.admit(target("b")) == 0
-    yard.works(pod("late", **runs(9)))
     yard.works(pod("b", **runs(9)))
+    yard.works(pod("late", **runs(40)))
+    assert surplus(yard, "late", "b") == ["late"]
+    assert yard.gate.surplus() == [Key("ns", "late")]
+    yard.works(pod("b", "Succeeded"))
     assert surplus(yard, "late", "b") == []
+
+
+async def test_who_is_late_goes_on_until_the_places_are_full_of_those_at_work() -> None:
+    """Where all start late nobody would ever be at work."""
+    yard = Yard(limit=1)
+    await late(yard, "a")
+    await late(yard, "b")
+    assert yard.gate.admit(target("c")) == 0
+    yard.works(pod("a", **runs(61)))
+    assert surplus(yard, "a") == [], "c may begin, and has not"
+    yard.works(pod("b", **runs(62)))
+    assert surplus(yard, "a", "b") == ["b"], "it was later"
+    yard.works(pod("c", **runs(3)))
+    assert surplus(yard, *"abc") == ["a", "b"], "c has had its place all the time"
+
+
+async def test_where_all_come_late_at_once_there_are_as_many_as_there_are_places() -> None:
+    yard, names = Yard(limit=4), [f"disk-{number:02}" for number in range(8)]
+    for name in names[:4]:
+        assert yard.gate.admit(target(name)) == 0
+        yard.works(pod(name, "Pending", **STARTING))
+    assert yard.gate.admit(target(names[4])) == 1
+    await yard.clock.advance(START_SECONDS)
+    for name in names[4:]:
+        assert yard.gate.admit(target(name)) == 0
+        yard.works(pod(name, "Pending", **STARTING))
+    for name in names:
+        yard.works(pod(name, **runs(120)))
+    assert surplus(yard, *names) == names[4:]
+
+
+async def test_who_is_late_and_at_work_is_not_sent_back_for_one_that_failed() -> None:
+    yard = Yard(limit=1)
+    await late(yard, "late")
+    yard.works(pod("late", **runs(40)))
+    yard.works(pod("broken", **runs(50, restarts=1)))
+    assert surplus(yard, "late", "broken") == ["broken"]
+
+
+async def test_one_whose_secret_came_late_is_one_too_many_however_soon_it_starts() -> None:
+    yard = Yard(limit=1)
+    stuck = pod("stuck", "Pending", **STARTING)
+    yard.works(stuck)
+    yard.gate.give_way(stuck)
+    assert yard.gate.admit(target("b")) == 0
+    yard.works(pod("b", **runs(4)))
+    yard.works(pod("stuck", **runs(5)))
+    assert surplus(yard, "stuck", "b") == ["stuck"]
+
+
+async def test_who_was_late_waits_where_it_did_before() -> None:
+    yard = Yard(limit=1)
+    await late(yard, "late")
+    assert yard.gate.admit(target("b")) == 0
+    assert yard.gate.admit(target("c", at="2023-11-14T22:13:30Z")) == 1
+    yard.gate.put_back(Key("ns", "late"))
+    yard.pods.drop(Key("ns", "importer-prime-uid-late"))
+    assert yard.gate.admit(target("late")) == 1
+    yard.gate.leave(Key("ns", "b"))
+    assert yard.gate.admit(target("c", at="2023-11-14T22:13:30Z")) == 2
+    assert yard.gate.admit(target("late")) == 0
+
+
+async def test_the_place_of_one_that_was_late_is_kept_for_longer_each_time() -> None:
+    """Where its pods always take a minute, and all others a second, it never got one."""
+    yard, key, kept = Yard(limit=1), Key("ns", "late"), []
+    for _ in range(7):
+        began = yard.clock.monotonic()
+        born = pod("late", "Pending", **STARTING)
+        born["metadata"]["creationTimestamp"] = timestamp(yard.clock.time())
+        yard.works(born)
+        while yard.gate.admit(target("b")):
+            await yard.clock.advance(1)
+        yard.gate.leave(Key("ns", "b"))
+        kept.append(yard.clock.monotonic() - began)
+        yard.gate.put_back(key)
+    assert kept == [30, 60, 120, 240, 480, 960, 960]
+    yard.gate.forget(key)
+    assert yard.gate.admit(target("b")) == 0
 
 
 async def test_who_was_sent_back_waits_behind_the_others() -> None:

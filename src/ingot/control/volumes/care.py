@@ -10,7 +10,7 @@ from ingot.control.volumes.filler import Waiting
 from ingot.control.volumes.gate import Gate
 from ingot.control.volumes.marks import created, phase_of, target_of
 from ingot.control.volumes.outcome import COUNTED_FROM, excused, failure_of, last_report
-from ingot.control.volumes.place import begins_anew
+from ingot.control.volumes.place import begins_anew, has_failed
 from ingot.control.writing import delete
 from ingot.kube.cache import Key
 from ingot.kube.client import Client
@@ -46,12 +46,16 @@ class Care:
         return step
 
     async def sent_back(self, key: Key, pod: Object) -> Waiting | None:
-        """What is said of a worker that is taken away, for its place is another's: it was started again while all of
-        them were taken, or has had its turn. None for all others. One that may have failed for good is let have its few
-        tries."""
+        """What is said of a worker that is taken away, for its place is another's: it was started late, or again, while
+        all of them were taken, or has had its turn. None for all others. One that may have failed for good is let have
+        its few tries."""
         if is_deleting(pod):
             return None
-        if self._gate.is_surplus(key) and last_report(pod).retry:
+        if self._gate.is_surplus(key) and not has_failed(pod):
+            self._gate.put_back(key)
+            message = f"it started late, and others have taken the {self._gate.limit} places of transfers meanwhile: it"
+            message += " waits for one, where it was in the queue before"
+        elif self._gate.is_surplus(key) and last_report(pod).retry:
             why = failure_of(pod)
             self._gate.note_failure(key, why)
             self._gate.send_back(key)

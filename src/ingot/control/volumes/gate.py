@@ -2,17 +2,26 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ingot.api.cdi.names import COMPONENT, GROUP, QUEUED, TRANSFER
 from ingot.api.object import Object, uid_of
 from ingot.api.resources import DATA_VOLUMES, PODS, VOLUME_CLAIMS
 from ingot.control.volumes.marks import annotation
-from ingot.control.volumes.place import begins_anew, filled_by, has_failed, holds_place, is_running, looking, rank
+from ingot.control.volumes.place import (
+    begins_anew,
+    filled_by,
+    holds_place,
+    is_running,
+    looking,
+    start_seconds,
+    surplus,
+)
+from ingot.control.volumes.returns import Returns
 from ingot.control.volumes.turns import Turns
 from ingot.kube.cache import Cache, Key, key_of
-from ingot.kube.clock import SYSTEM, Clock, timestamp
+from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.manager import Manager
 
 # How many worker pods move bytes at the same time. More of them share the same line and the same disk, and each takes
@@ -22,9 +31,6 @@ TRANSFERS = 4
 # How long who has not asked again keeps a place in the queue; all ask every ten seconds. What a claim says of itself
 # counts no longer than that after this process began: anybody can write it there.
 PATIENCE_SECONDS = 30.0
-# What was sent back is let in again so much later, after failures twice as much each time, and no later than that: as
-# the kubelet does with what fails, so that a server which is away is not asked all the time.
-PAUSE_SECONDS, MOST_PAUSE_SECONDS = 10.0, 300.0
 _INDEX = "queued"
 
 
@@ -46,17 +52,6 @@ class _Waiter:
     asked: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Return:
-    """A transfer that gave way after so many `failures` and `turns`, waits `since` the last of them, and is not let in
-    before `until`."""
-
-    failures: int = 0
-    turns: int = 0
-    since: str = ""
-    until: float = 0.0
-
-
 class Gate:
     """Counts worker pods with the label TRANSFER while they move bytes, or may begin to.
 
@@ -68,7 +63,8 @@ class Gate:
 
     A worker that waits to be started again has no place, and is started without being let in: whoever finds that it
     `is_surplus` then deletes it, and it waits behind those that wait already, lest what always fails keep them out. The
-    same becomes of one that `has_had_its_turn`, lest four slow servers keep out all of the cluster.
+    same becomes of one that `has_had_its_turn`, lest four slow servers keep out all of the cluster. One that started so
+    late that its place was given away may be surplus too, and waits where it did before: it has done nothing wrong.
     """
 
     def __init__(
@@ -81,7 +77,7 @@ class Gate:
         self._clock = clock
         self._admitted: set[Key] = set()
         self._waiting: dict[Key, _Waiter] = {}
-        self._returns: dict[Key, _Return] = {}
+        self._returns = Returns(clock)
         self._began: float | None = None
         self._stuck: set[str] = set()
         self._failures: dict[Key, str] = {}
@@ -102,10 +98,9 @@ class Gate:
         busy = self._busy()
         if key in busy:
             return 0
-        if self._is_resting(key):
+        if self._returns.is_resting(key):
             return len(self._order(busy)) + 1
-        known = self._returns.get(key)
-        self._waiting[key] = _Waiter(known.since if known else since, self._clock.monotonic())
+        self._waiting[key] = _Waiter(self._returns.since(key) or since, self._clock.monotonic())
         place = self._order(busy).index(key) + 1
         if place > self.limit - len(busy):
             for each in filter(_is_claim, self._overdue()):
@@ -124,7 +119,7 @@ class Gate:
     def forget(self, key: Key) -> None:
         """The transfer is over."""
         self.leave(key)
-        self._returns.pop(key, None)
+        self._returns.forget(key)
         self._failures.pop(key, None)
 
     def listen(self, wake: Callable[[Key], None]) -> None:
@@ -152,19 +147,18 @@ class Gate:
 
     def send_back(self, key: Key) -> None:
         """The worker of that key, which failed, is deleted, and its transfer waits from now on."""
-        known = self._returns.get(key, _Return())
-        pause = min(PAUSE_SECONDS * 2 ** min(known.failures, 10), MOST_PAUSE_SECONDS)
-        self._rest(key, replace(known, failures=known.failures + 1), pause)
+        self._turns.end(key)
+        self._returns.add_failure(key)
 
     def end_turn(self, key: Key) -> None:
         """The same for one that has had its turn: a place that nobody else wants by then is its own again."""
-        known = self._returns.get(key, _Return())
-        self._rest(key, replace(known, turns=known.turns + 1), PAUSE_SECONDS)
-
-    def _rest(self, key: Key, given: _Return, pause: float) -> None:
         self._turns.end(key)
-        since, until = timestamp(self._clock.time()), self._clock.monotonic() + pause
-        self._returns[key] = replace(given, since=since, until=until)
+        self._returns.add_turn(key)
+
+    def put_back(self, key: Key) -> None:
+        """The same for one that was late, which waits where it did before."""
+        self._turns.end(key)
+        self._returns.add_late(key)
 
     def heads(self) -> list[Key]:
         """The targets whose turn it is."""
@@ -172,11 +166,20 @@ class Gate:
         return [key for key in self._order(busy)[: max(self.limit - len(busy), 0)] if _is_claim(key)]
 
     def is_surplus(self, key: Key) -> bool:
-        """Whether the worker of that key was started again though all places are others'."""
-        workers = self._workers()
-        again = {each: pod for each, pod in workers.items() if is_running(pod) and has_failed(pod)}
-        free = max(self.limit - len(self._busy() - again.keys()), 0)
-        return key in sorted(again, key=lambda each: rank(each, again[each]))[free:]
+        """Whether the worker of that key was started though all places are others'."""
+        return key in self._surplus()
+
+    def surplus(self) -> list[Key]:
+        """The targets whose workers are surplus."""
+        return [key for key in self._surplus() if _is_claim(key)]
+
+    def _surplus(self) -> set[Key]:
+        busy, workers = self._busy(), self._workers()
+        late = {key for key, pod in workers.items() if is_running(pod) and self._was_late(key, pod)}
+        return surplus(workers, busy, late, self.limit)
+
+    def _was_late(self, key: Key, pod: Object) -> bool:
+        return uid_of(pod) in self._stuck or start_seconds(pod) >= self._returns.patience(key)
 
     def has_had_its_turn(self, key: Key) -> bool:
         """Whether the worker of that key is to give its place to one that waits."""
@@ -184,10 +187,10 @@ class Gate:
 
     def _overdue(self) -> list[Key]:
         busy = self._busy()
-        leaving = {key for key in busy if self._is_resting(key)}
+        leaving = {key for key in busy if self._returns.is_resting(key)}
         waiting = self._order(busy)
         wanted = len(waiting) - max(self.limit - len(busy), 0) - len(leaving)
-        times = {key: self._returns.get(key, _Return()).turns for key in busy - leaving}
+        times = {key: self._returns.turns(key) for key in busy - leaving}
         anew = {key for key, pod in self._workers().items() if begins_anew(pod)}
         return self._turns.over(times, anew, waiting, self.limit)[: max(wanted, 0)]
 
@@ -195,12 +198,9 @@ class Gate:
         now = self._clock.monotonic()
         since = {key: each.since for key, each in self._waiting.items() if now - each.asked < PATIENCE_SECONDS}
         since = self._told(now) | since
-        since = {key: when for key, when in since.items() if key not in busy and not self._is_resting(key)}
+        since = {key: when for key, when in since.items() if key not in busy and not self._returns.is_resting(key)}
         running = Counter(key.namespace for key in busy)
         return sorted(since, key=lambda key: (running[key.namespace], since[key], key))
-
-    def _is_resting(self, key: Key) -> bool:
-        return key in self._returns and self._clock.monotonic() < self._returns[key].until
 
     def _told(self, now: float) -> dict[Key, str]:
         """Who says that it waited before."""
@@ -213,10 +213,11 @@ class Gate:
         workers = self._workers()
         self._admitted -= workers.keys()
         self._stuck &= {uid_of(pod) for pod in workers.values()}
-        return self._admitted | {key for key, pod in workers.items() if self._holds_place(pod)}
+        return self._admitted | {key for key, pod in workers.items() if self._holds_place(key, pod)}
 
-    def _holds_place(self, pod: Object) -> bool:
-        return holds_place(pod, self._clock) and (uid_of(pod) not in self._stuck or is_running(pod))
+    def _holds_place(self, key: Key, pod: Object) -> bool:
+        has_place = holds_place(pod, self._clock, self._returns.patience(key))
+        return has_place and (uid_of(pod) not in self._stuck or is_running(pod))
 
     def _workers(self) -> dict[Key, Object]:
         labelled = (pod for pod in self._pods.list() if TRANSFER in (pod["metadata"].get("labels") or {}))

@@ -1,5 +1,8 @@
 """Which workers have one of the places at the gate, by what their pods say of themselves."""
 
+from collections.abc import Mapping, Set
+from datetime import datetime
+
 from ingot.api.cdi.names import CLONER_PREFIX, DEVICE_PATH, IMPORTER_PREFIX, SIZE_PREFIX
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_VOLUMES
@@ -34,16 +37,16 @@ def filled_by(pod: Object, claims: Cache, volumes: Cache) -> Key | None:
     return key if target is not None and is_prime(prime, target) else None
 
 
-def holds_place(pod: Object, clock: Clock) -> bool:
-    """Whether a worker is at work, or may begin to: one that cannot start, or waits to start again, must not keep
-    others out."""
+def holds_place(pod: Object, clock: Clock, seconds: float) -> bool:
+    """Whether a worker is at work, or may begin to within so many seconds after it was made: one that cannot start, or
+    waits to start again, must not keep others out."""
     if is_over(pod):
         return False
     if is_running(pod):
         return True
     if has_failed(pod):
         return False
-    return clock.time() - created(pod) < START_SECONDS
+    return clock.time() - created(pod) < seconds
 
 
 def _container(pod: Object) -> Object:
@@ -66,7 +69,30 @@ def begins_anew(pod: Object) -> bool:
     return any(each["devicePath"] == DEVICE_PATH for one in containers for each in one.get("volumeDevices", ()))
 
 
-def rank(key: Key, pod: Object) -> tuple[bool, str, Key]:
-    """Who of those that were started again goes on: those that would begin anew, then who was there first."""
-    started = _container(pod)["state"]["running"].get("startedAt") or ""
-    return not begins_anew(pod), started, key
+def start_seconds(pod: Object) -> float:
+    """How long after it was made its worker was started last; 0 where nobody says when that was."""
+    when = _started(pod)
+    return datetime.fromisoformat(when).timestamp() - created(pod) if when else 0.0
+
+
+def surplus(workers: Mapping[Key, Object], busy: Set[Key], late: Set[Key], limit: int) -> set[Key]:
+    """The workers at work that are more than `limit`, of those that were let in by nobody: they failed and were started
+    again, or were so `late` that their places were others' by then. `busy` are all that have a place.
+
+    Who failed goes also for those that may begin at any moment. Who was late goes for those only that run, and began
+    before or in time: where all are late, nobody would be at work.
+    """
+    running = {key: pod for key, pod in workers.items() if is_running(pod)}
+    failed = {key for key, pod in running.items() if has_failed(pod)}
+    late = late & running.keys() - failed
+    times = {key: (_started(pod), key) for key, pod in running.items()}
+    too_late = {
+        key for key in late if sum(times[each] < times[key] or each not in late | failed for each in running) >= limit
+    }
+    free = max(limit - len(busy - failed - too_late), 0)
+    order = sorted(failed, key=lambda key: (not begins_anew(running[key]), times[key]))
+    return too_late | set(order[free:])
+
+
+def _started(pod: Object) -> str:
+    return str(_container(pod)["state"]["running"].get("startedAt") or "")

@@ -71,10 +71,12 @@ class Waking:
         return [*own, target] if target else own
 
     def _of_pod(self, pod: Object) -> list[Key]:
-        """The worker's target; where it makes room at the gate, those whose turn it is now."""
-        target = target_of(pod)
-        heads = self._means.gate.heads() if names.TRANSFER in (pod["metadata"].get("labels") or {}) else []
-        return [target, *heads] if target else heads
+        """The worker's target; where it makes room at the gate, those whose turn it is now, and where it takes a place,
+        those that are too many then."""
+        target, gate = target_of(pod), self._means.gate
+        is_counted = names.TRANSFER in (pod["metadata"].get("labels") or {})
+        others = [*gate.heads(), *gate.surplus()] if is_counted else []
+        return [target, *others] if target else others
 
     def _of_volume(self, volume: Object) -> list[Key]:
         holder = volume["spec"].get("claimRef") or {}
