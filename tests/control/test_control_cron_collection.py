@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from control.cron_world import CLAIM, CronWorld
+from control.cron_world import CLAIM, CronWorld, cron_controllers
 from control.world import instance, machine
 from ingot.api.cdi import names
 from ingot.api.object import Object, uid_of
@@ -24,6 +24,8 @@ from ingot.api.resources import (
     SNAPSHOTS,
     VOLUME_CLAIMS,
 )
+from ingot.control.golden.crons import Crons
+from ingot.control.golden.polls import Polls
 
 # What a version is deleted after that the DataSource has left.
 GRACE = 11.0
@@ -156,6 +158,92 @@ async def test_a_version_that_is_in_use_stays_and_goes_after_that(
         # Pods of strangers are looked for once a minute.
         await world.pass_time(61)
     await world.gone(DATA_VOLUMES, held)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("ends", [False, True], ids=["overtaken", "cron-deleted"])
+async def test_an_import_under_way_that_somebody_waits_for_stays_and_goes_after_that(
+    crons: CronWorld, use: Callable[[CronWorld, str], Awaitable[tuple[Resource, str]]], ends: bool
+) -> None:
+    world = crons.world
+    await crons.cron()
+    first = await crons.release("1")
+    held = crons.name_of(crons.push("2"))
+    await crons.look()
+    await crons.reason("ImportProgressing")
+    resource, name = await use(crons, held)
+    await crons.look()
+    if ends:
+        await world.client.delete(DATA_IMPORT_CRONS, "fedora", world.namespace)
+        told = await crons.reason("Deleting")
+        assert f'in "{held}", is used by {resource.kind} "{world.namespace}/user": it goes when' in told["message"]
+    else:
+        crons.push("1")
+        await crons.look()
+        await crons.reason("UpToDate")
+    assert held in await crons.imports()
+    grace = {"grace_period": 0} if resource == PODS else {}
+    await world.client.delete(resource, name, world.namespace, **grace)
+    await world.end_claims()
+    await world.gone(resource, name)
+    if resource == PODS:
+        # Pods of strangers are looked for once a minute.
+        await world.pass_time(61)
+    await world.gone(DATA_VOLUMES, held)
+    assert await crons.imports() == {crons.name_of(first)}
+    if ends:
+        await world.gone(DATA_IMPORT_CRONS, "fedora")
+
+
+async def test_an_import_that_is_waited_for_leaves_its_deleted_cron_alone_once_it_is_complete(crons: CronWorld) -> None:
+    world = crons.world
+    await crons.cron()
+    held = crons.name_of(crons.push("1"))
+    await crons.look()
+    await crons.reason("ImportProgressing")
+    await _machine(crons, held)
+    await crons.look()
+    await world.client.delete(DATA_IMPORT_CRONS, "fedora", world.namespace)
+    await crons.reason("Deleting")
+    await crons.fill(held)
+    await world.gone(DATA_IMPORT_CRONS, "fedora")
+    assert await crons.imports() == {held}
+
+
+async def test_a_version_whose_status_is_lost_while_nobody_is_at_work_stays(golden_bare: CronWorld) -> None:
+    """As after a backup was restored, which has no status."""
+    crons, world = golden_bare, golden_bare.world
+    async with cron_controllers(world.client, world.clock):
+        await crons.cron()
+        found = await versions(crons, "1", "2")
+        await _machine(crons, found[0])
+    before = uid_of(await world.get(DATA_VOLUMES, found[0]))
+    await world.write(DATA_VOLUMES, found[0], {"phase": None, "conditions": None})
+    # Those who would write it anew come later.
+    async with cron_controllers(world.client, world.clock, (Polls, Crons)):
+        await crons.look()
+        await crons.reason("UpToDate")
+        await crons.annotate(fruit="apple")
+        await world.pass_time(GRACE)
+    async with cron_controllers(world.client, world.clock):
+        await world.until(DATA_VOLUMES, found[0], lambda volume: volume["status"].get("phase") == "Succeeded")
+        assert uid_of(await world.get(DATA_VOLUMES, found[0])) == before
+        await crons.clear()
+
+
+@pytest.mark.parametrize("note", [{names.POD_PHASE: None}, {names.FAILURE: "{}", names.POD_PHASE: None}])
+async def test_a_version_whose_claim_somebody_writes_on_stays(crons: CronWorld, note: dict[str, str | None]) -> None:
+    world = crons.world
+    await crons.cron()
+    found = await versions(crons, "1", "2")
+    before = [uid_of(await world.get(DATA_VOLUMES, each)) for each in found]
+    for each in found:
+        await world.change(VOLUME_CLAIMS, each, {"metadata": {"annotations": note}})
+        await world.until(DATA_VOLUMES, each, lambda volume: volume["status"]["phase"] != "Succeeded")
+    await world.pass_time(GRACE)
+    await crons.look()
+    assert [uid_of(await world.get(DATA_VOLUMES, each)) for each in found] == before
+    assert await crons.imports() == set(found)
 
 
 async def test_deleting_the_cron_keeps_what_is_complete_and_leaves_nothing_else(crons: CronWorld) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from ingot.api.cdi import names
 from ingot.api.object import Object
 from ingot.control.golden.imports import Import
@@ -33,8 +35,17 @@ def made(digest: str, phase: str = "Succeeded", storage_class: str = "fast", **c
     metadata: Object = {"name": name_of(digest), "namespace": "golden", "annotations": {names.DESIRED_DIGEST: digest}}
     told = [{"type": kind, **words} for kind, words in conditions.items()]
     volume = {"metadata": metadata, "spec": {"pvc": {}}, "status": {"phase": phase, "conditions": told}}
+    if phase != "Succeeded":
+        return Import(volume, {"metadata": metadata, "spec": {"storageClassName": storage_class}})
     spec = {"storageClassName": storage_class, "volumeName": "v"}
     return Import(volume, {"metadata": metadata, "spec": spec, "status": {"phase": "Bound"}})
+
+
+def says(found: Import, phase: str, **notes: str) -> Import:
+    """One that was complete, of whose DataVolume something else is said."""
+    volume: Any = {**(found.volume or {}), "status": {"phase": phase}}
+    volume["metadata"] = {**volume["metadata"], "annotations": {**volume["metadata"]["annotations"], **notes}}
+    return Import(volume, found.claim)
 
 
 def failed(digest: str, at: str) -> Import:
@@ -114,3 +125,18 @@ def test_what_is_about_to_go_serves_nobody() -> None:
 def test_a_version_whose_claim_is_not_to_be_seen_is_not_taken_for_one_that_never_came() -> None:
     lost = Import(made(OLD).volume, None)
     assert planned(cron(), lost, made(NEW)).drop == []
+
+
+@pytest.mark.parametrize("phase", ["", "Pending", "ImportScheduled", "Failed"])
+def test_a_version_that_was_complete_is_none_that_never_came_whatever_its_phase_says(phase: str) -> None:
+    asked = {"LAST_CRON_TIME": "2026-01-01T13:00:00Z"}
+    bound = says(made(OLD), phase)
+    served = says(Import(made(OLD).volume, None), phase, **{names.LAST_USE: "2026-01-01T11:00:00.000000Z"})
+    for old in (bound, served):
+        assert planned(cron(**asked), old, made(NEW)).drop == []
+    assert planned(cron(OLD, **asked), bound, made(NEW)).drop == []
+
+
+def test_a_version_that_says_again_that_it_is_complete_is_not_served_as_if_it_had_just_come() -> None:
+    again = says(made(OLD), "Succeeded", **{names.LAST_USE: "2026-01-01T11:00:00.000000Z"})
+    assert planned(cron(NEWER, current=OLD), again, made(NEW), made(NEWER, "ImportInProgress")).target is None

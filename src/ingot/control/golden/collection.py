@@ -1,6 +1,7 @@
 """Garbage collection: imports that newer ones have replaced go, and never one that somebody needs."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from ingot.api.object import Object
 from ingot.api.resources import DATA_VOLUMES, VOLUME_CLAIMS
@@ -8,6 +9,7 @@ from ingot.control.golden.holders import Holders
 from ingot.control.golden.imports import Import
 from ingot.control.golden.links import target_of
 from ingot.control.golden.moments import moment
+from ingot.control.golden.rivals import managed_by
 from ingot.control.golden.wanted import Wanted
 from ingot.control.writing import delete
 from ingot.kube.cache import Key
@@ -20,7 +22,7 @@ _KEPT = 3
 # How long the DataSource must have been elsewhere: a clone that was begun before it moved is known by then.
 _GRACE_SECONDS = 10.0
 # How soon it is looked whether a pod has gone: pods of strangers are not followed.
-_POD_SECONDS = 60.0
+POD_SECONDS: Final = 60.0
 
 
 def outdated(cron: Object, wanted: Wanted, link: Object, imports: list[Import]) -> list[Import]:
@@ -74,7 +76,7 @@ class Collector:
             if self.holders.of(each.key):
                 continue
             if await self.holders.pod_of(each.key):
-                again = _POD_SECONDS
+                again = POD_SECONDS
             else:
                 await self.remove(cron, each, "newer ones have replaced it")
         return again
@@ -91,6 +93,13 @@ class Collector:
         now = self.clock.time()
         times = [moment(current.last_use) or 0.0, self.arrivals.get(current.key, 0.0)]
         return _GRACE_SECONDS - (now - max((each for each in times if each <= now), default=0.0))
+
+    async def drop(self, cron: Object, found: Import, why: str) -> str:
+        """Delete an import that nobody has but the cron's own DataSource; else who has it, to be told."""
+        holder = self.holders.of(found.key, besides=managed_by(cron)) or await self.holders.pod_of(found.key)
+        if not holder:
+            await self.remove(cron, found, why)
+        return holder
 
     async def remove(self, cron: Object, found: Import, why: str) -> None:
         """Delete an import, and its claim with it."""

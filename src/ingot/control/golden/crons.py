@@ -9,7 +9,7 @@ from ingot.api.resource import Resource
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.golden import making, standing
-from ingot.control.golden.collection import Collector
+from ingot.control.golden.collection import POD_SECONDS, Collector
 from ingot.control.golden.farewell import Farewell
 from ingot.control.golden.holders import Holders
 from ingot.control.golden.imports import Import, Imports, cron_of
@@ -98,17 +98,24 @@ class Crons:
             if target_of(link) != todo.target.key:
                 self._collector.moved(todo.target)
             link = await self._links.moved(cron, link, todo.target, Seen(wanted, imports, link).current)
+        is_held = await self._drop(cron, todo)
         fault = await self._import(cron, wanted, imports, todo)
         await self._tell(cron, Seen(wanted, imports, link, fault=fault))
         if fault:
             return Result(REFUSED_SECONDS)
-        return _again(await self._collector.collect(cron, wanted, link, imports))
+        again = await self._collector.collect(cron, wanted, link, imports)
+        return _again(min(again or POD_SECONDS, POD_SECONDS) if is_held else again)
 
-    async def _import(self, cron: Object, wanted: Wanted, imports: list[Import], todo: Plan) -> str:
-        """Drop what is of no use, and begin what is wanted; "" or why that cannot be."""
+    async def _drop(self, cron: Object, todo: Plan) -> bool:
+        """Delete what is of no use; whether some of it stays, for those who wait for it."""
+        is_held = False
         for each in todo.drop:
             why = f"it has failed: {each.trouble}" if each.has_failed else "another version is wanted by now"
-            await self._collector.remove(cron, each, why)
+            is_held |= bool(await self._collector.drop(cron, each, why))
+        return is_held
+
+    async def _import(self, cron: Object, wanted: Wanted, imports: list[Import], todo: Plan) -> str:
+        """Begin what is wanted; "" or why that cannot be."""
         if not todo.begin or not standing.is_delivered(cron):
             return ""
         try:

@@ -16,7 +16,7 @@ from ingot.control.golden.rivals import Rivals, managed_by
 from ingot.control.owning import disown
 from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
-from ingot.kube.cache import Key, key_of
+from ingot.kube.cache import key_of
 from ingot.kube.change import patch_status
 from ingot.kube.client import Client
 from ingot.kube.objects import controller_of, has_finalizer, is_deleting, remove_finalizer
@@ -28,8 +28,9 @@ _HELD_SECONDS = 60.0
 @dataclass(frozen=True, slots=True)
 class Farewell:
     """With retentionPolicy None imports go, each when nobody needs it, and the DataSource is left to the garbage
-    collector. Else all of that stays, and only what is of no use goes: imports that are not complete, and a DataSource
-    that the cron made and never had one for; as imports do where the SSP makes the cron anew.
+    collector. Else all of that stays, and only what is of no use goes: imports that are not complete and that nobody
+    waits for, and a DataSource that the cron made and never had one for; as imports do where the SSP makes the cron
+    anew.
 
     A DataSource that stays, because somebody else has it or wants it, keeps the version that it stands for: that is
     left behind, and no cron waits for it.
@@ -52,14 +53,19 @@ class Farewell:
         if link is not None and not goes and is_owner(link, cron):
             link = await change(self.client, DATA_SOURCES, link, lambda each: disown(each, cron))
         if keeps:
-            await self._drop_unfinished(cron, imports)
+            going = [each for each in imports if each.is_unfinished]
+            why, until = "and it is not complete", "nobody waits for that any more, or it is complete"
         elif has_finalizer(cron, HELD):
             # The SSP is yet to say what the DataSource stands for without this cron.
             await self._await_ssp(cron)
             return None
-        elif held := await self._holds(cron, imports, None if goes else target_of(link)):
-            why = f"{'; '.join(held)}: it goes when nobody uses that any more, looked at in {_HELD_SECONDS:g} s again"
-            await self._tell(cron, f"deleted, with retentionPolicy None: {why}")
+        else:
+            served = None if goes else target_of(link)
+            going = [each for each in imports if not each.is_leaving and each.key != served]
+            why, until = "with retentionPolicy None", "nobody uses that any more"
+        if held := await self._holds(cron, going, f"its cron is deleted, {why}"):
+            again = f"it goes when {until}, looked at in {_HELD_SECONDS:g} s again"
+            await self._tell(cron, f"deleted{'' if keeps else f', {why}'}: {'; '.join(held)}: {again}")
             return _HELD_SECONDS
         await change(self.client, DATA_IMPORT_CRONS, cron, lambda each: remove_finalizer(each, names.CRON_FINALIZER))
         return None
@@ -92,25 +98,15 @@ class Farewell:
         shared = belonging.others(link, cron) or any(belonging.owners(link)) or self.rivals.holder(cron) is not None
         return is_owner(link, cron) and not shared and not is_kept_from(link, cron)
 
-    async def _holds(self, cron: Object, imports: list[Import], served: Key | None) -> list[str]:
-        """Delete all that is free, but for what a DataSource that stays stands for; who has the rest, to be told."""
+    async def _holds(self, cron: Object, going: list[Import], why: str) -> list[str]:
+        """Delete all of these that are free; who has the rest, to be told."""
         held = []
-        for each in imports:
-            if each.is_leaving or each.key == served:
-                continue
-            holder = self.collector.holders.of(each.key, besides=managed_by(cron))
-            if holder := holder or await self.collector.holders.pod_of(each.key):
+        for each in going:
+            if holder := await self.collector.drop(cron, each, why):
                 held.append(f'version {each.version}, in "{each.name}", is used by {holder}')
                 message = f"{held[-1]}: the cron goes after that"
                 self.collector.events.record(cron, "ImportHeld", message, "Warning")
-            else:
-                await self.collector.remove(cron, each, "its cron is deleted, with retentionPolicy None")
         return held
-
-    async def _drop_unfinished(self, cron: Object, imports: list[Import]) -> None:
-        for each in imports:
-            if each.is_unfinished:
-                await self.collector.remove(cron, each, "its cron is deleted, and it is not complete")
 
 
 def _is_of_use(link: Object, cron: Object) -> bool:

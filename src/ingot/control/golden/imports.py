@@ -77,7 +77,7 @@ class Import:
     def has_served_before(self, other: "Import") -> bool:
         """Whether the DataSource has stood for it, and it is the older of the two."""
         mine, others = (str(each.any["metadata"].get("creationTimestamp", "")) for each in (self, other))
-        return bool(annotation(self.any, names.LAST_USE)) and mine <= others
+        return self.has_served and mine <= others
 
     @property
     def is_leaving(self) -> bool:
@@ -97,14 +97,30 @@ class Import:
         return self.volume is not None and phase_of(self.volume) == FAILED
 
     @property
+    def has_been_complete(self) -> bool:
+        """Whether all of it was there once, whatever is said of it now: a phase is lost with a status, and anybody may
+        write on a claim."""
+        return self.volume is None or phase_of(self.volume) == SUCCEEDED or self.has_served or self.has_volume
+
+    @property
+    def has_served(self) -> bool:
+        """Whether the DataSource has stood for it."""
+        return bool(annotation(self.any, names.LAST_USE))
+
+    @property
+    def has_volume(self) -> bool:
+        """Whether its claim is bound, as claims are when every byte is there."""
+        return self.claim is not None and is_bound(self.claim)
+
+    @property
     def is_unfinished(self) -> bool:
         """Whether it never was complete, and is not about to go."""
-        has_been = self.volume is None or phase_of(self.volume) == SUCCEEDED
-        return not self.is_ready and not self.is_leaving and not has_been
+        return not self.has_been_complete and not self.is_leaving
 
     @property
     def is_under_way(self) -> bool:
-        return not self.is_ready and not self.has_failed and not self.is_leaving
+        is_whole = self.is_ready or (self.has_served and self.has_volume)
+        return not is_whole and not self.has_failed and not self.is_leaving
 
     @property
     def settled(self) -> str:

@@ -44,7 +44,7 @@ def _just_finished(cron: Object, imports: list[Import]) -> Import | None:
     by now, it is newer than what serves. So images that change faster than they are imported get there too."""
     told = (cron.get("status") or {}).get("currentImports") or ()
     known = {str(each.get("DataVolumeName")) for each in told}
-    return next((each for each in imports if each.name in known and each.is_ready), None)
+    return next((each for each in imports if each.name in known and each.is_ready and not each.has_served), None)
 
 
 def _is_to_be_tried_again(cron: Object, found: Import) -> bool:
@@ -52,4 +52,5 @@ def _is_to_be_tried_again(cron: Object, found: Import) -> bool:
     if not found.has_failed or annotation(cron, names.UNREACHABLE_SINCE):
         return False
     failed, asked = moment(found.settled), moment(annotation(cron, names.LAST_CRON_TIME))
-    return failed is not None and asked is not None and asked > failed
+    # What has its volume was complete, and says otherwise because somebody has written so.
+    return not found.has_volume and failed is not None and asked is not None and asked > failed
