@@ -114,6 +114,33 @@ def test_what_the_server_refuses_is_told() -> None:
     assert "exceeded quota" in message
 
 
+def test_a_version_that_was_lost_does_not_go_on_standing() -> None:
+    lost = Import(kept(NEW).volume, None)
+    reason, message = says(cron(DESIRED_DIGEST=NEW), lost, at=lost)
+    assert (reason, "goes on" in message) == ("ImportProgressing", False)
+    assert "points to v1 (sha256:bbbbbbbbbbbb), which cannot be cloned: it is not complete any more" in message
+
+
+def test_what_the_datasource_says_of_its_version_is_told_and_nothing_of_one_that_it_has_left() -> None:
+    old, found = kept(OLD), cron(DESIRED_DIGEST=NEW)
+    source = {"pvc": {"namespace": "golden", "name": old.name}}
+    for where, verb in ((source, "points to"), ({}, "goes on standing for")):
+        status = {"source": where, "conditions": [{"type": "Ready", "status": "False", "message": "claim is gone"}]}
+        link = {"metadata": {"name": "fedora"}, "spec": {"source": source}, "status": status}
+        entry = condition(told(found, Seen(wanted_of(found, Cache()), [old], link), 0.0), "UpToDate") or {}
+        assert f'DataSource "fedora" {verb} v1' in entry["message"]
+        assert ("claim is gone" in entry["message"]) == (verb == "points to")
+
+
+def test_a_version_that_has_its_volume_and_is_said_not_to_be_complete_is_not_imported_anew() -> None:
+    odd = kept(NEW, "ImportScheduled")
+    odd.any["metadata"]["annotations"][names.LAST_USE] = "2026-01-01T00:00:00.000000Z"
+    reason, message = says(cron(DESIRED_DIGEST=NEW), odd, at=odd)
+    assert reason == "Outdated"
+    assert "about to be imported" not in message
+    assert f'was imported into "{odd.name}", and is not complete: its phase is ImportScheduled' in message
+
+
 def test_a_pin_at_the_newest_is_up_to_date() -> None:
     new = kept(NEW)
     assert says(cron(DESIRED_DIGEST=NEW, PINNED=NEW), new, at=new)[0] == "UpToDate"

@@ -14,11 +14,21 @@ from prometheus_client.core import Metric
 
 from ingot.api.cdi import names
 from ingot.api.object import Object
-from ingot.api.resources import CONFIG_MAPS, DATA_IMPORT_CRONS, DATA_VOLUMES, PODS, SECRETS, STORAGE_CLASSES
+from ingot.api.resources import (
+    CONFIG_MAPS,
+    DATA_IMPORT_CRONS,
+    DATA_SOURCES,
+    DATA_VOLUMES,
+    PODS,
+    SECRETS,
+    STORAGE_CLASSES,
+    VOLUME_CLAIMS,
+)
 from ingot.control.monitoring import expiry
 from ingot.control.monitoring.certificates import certificate_families, files_of
 from ingot.control.monitoring.classes import ClassFigures
 from ingot.control.monitoring.crons import CronFigures
+from ingot.control.monitoring.datasources import DataSourceFigures
 from ingot.control.monitoring.figures import Figures
 from ingot.control.monitoring.storage import Pool, StorageFigures
 from ingot.control.monitoring.volumes import MOST_REASONS, MOST_TRANSFERS, VolumeFigures
@@ -77,19 +87,57 @@ def test_crons_tell_whether_they_are_outdated_and_why() -> None:
     figures = CronFigures(caches.manager)
     caches.put(DATA_IMPORT_CRONS, cron("good"))
     caches.put(DATA_IMPORT_CRONS, cron("old", "Outdated", "False"))
-    caches.put(DATA_IMPORT_CRONS, cron("kept", "Pinned", "False"))
+    pin = {names.PINNED: f"sha256:{'a' * 64}"}
+    caches.put(DATA_IMPORT_CRONS, cron("kept", "Pinned", "False", **pin))
+    caches.put(DATA_IMPORT_CRONS, cron("lost", "Pinned", "False", **pin))
+    for name in ("kept", "lost"):
+        version = volume(f"{name}-{'a' * 12}")
+        notes = {names.DESIRED_DIGEST: pin[names.PINNED]}
+        version["metadata"] |= {"namespace": "os", "labels": {names.IMPORT_CRON: name}, "annotations": notes}
+        caches.put(DATA_VOLUMES, version)
+    bound = {"spec": {"volumeName": "v"}, "status": {"phase": "Bound"}}
+    claim = {"name": f"kept-{'a' * 12}", "namespace": "os", "resourceVersion": "1"}
+    caches.put(VOLUME_CLAIMS, {"metadata": claim, **bound})
     caches.put(DATA_IMPORT_CRONS, cron("taken", "Unmanaged", "False"))
     caches.put(DATA_IMPORT_CRONS, cron("odd", "written-by-anybody-4711", "False"))
     caches.put(DATA_IMPORT_CRONS, {**cron("new"), "status": {}})
     told = read(figures.families())
     outdated = {key[1]: value for key, value in told["kubevirt_cdi_dataimportcron_outdated"].items()}
-    assert outdated == {"good": 0, "old": 1, "kept": 0, "taken": 0, "odd": 1, "new": 0}
+    assert outdated == {"good": 0, "old": 1, "kept": 0, "lost": 1, "taken": 0, "odd": 1, "new": 0}
     assert told["ingot_dataimportcron_up_to_date"] == {
         ("os", "good", "UpToDate"): 1,
         ("os", "old", "Outdated"): 0,
         ("os", "kept", "Pinned"): 1,
+        ("os", "lost", "Pinned"): 0,
         ("os", "taken", "Unmanaged"): 1,
         ("os", "odd", "Other"): 0,
+    }
+
+
+def link(name: str, claim: str, ready: str) -> Object:
+    return {
+        "metadata": {"name": name, "namespace": "os", "resourceVersion": "1"},
+        "spec": {"source": {"pvc": {"namespace": "os", "name": claim}} if claim else {}},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]} if ready else {},
+    }
+
+
+def test_datasources_tell_whether_they_can_be_cloned_and_whether_they_ever_could() -> None:
+    caches = Caches()
+    figures = DataSourceFigures(caches.manager)
+    for found in (
+        link("good", "good-0123456789ab", "True"),
+        link("lost", "lost-0123456789ab-cdef01", "False"),
+        link("dangling", "dangling", "False"),
+        link("empty", "", "False"),
+        link("new", "new", ""),
+    ):
+        caches.put(DATA_SOURCES, found)
+    assert read(figures.families())["ingot_datasource_ready"] == {
+        ("os", "good", "version"): 1,
+        ("os", "lost", "version"): 0,
+        ("os", "dangling", "other"): 0,
+        ("os", "empty", "other"): 0,
     }
 
 

@@ -1,5 +1,6 @@
 """Imports of a cron: each is a DataVolume, later its claim alone if it was to be so, that holds one version."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from ingot.kube.objects import condition, is_deleting
 
 # How many digits of its digest are in the name of an import; and of its StorageClass, where one of that name is there.
 DIGITS, CLASS_DIGITS = 12, 6
+_VERSIONED = re.compile(rf"-[0-9a-f]{{{DIGITS}}}(-[0-9a-f]{{{CLASS_DIGITS}}})?$")
 _BY_CRON = "import-cron"
 
 
@@ -141,6 +143,11 @@ class Import:
         """Why it is stuck, or has failed, in the words of its conditions."""
         found = [condition(self.any, kind) or {} for kind in (READY, RUNNING)]
         return next((str(each["message"]) for each in found if each.get("message")), "")
+
+
+def is_named_after_version(name: str) -> bool:
+    """Whether a claim is called as imports and published versions are, as far as its name tells."""
+    return _VERSIONED.search(name) is not None
 
 
 def cron_of(obj: Object) -> Key | None:

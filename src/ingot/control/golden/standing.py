@@ -10,7 +10,7 @@ from ingot.control.golden.wanted import Wanted, pinned_to, short
 from ingot.control.heartbeat import set_condition
 from ingot.control.volumes.marks import annotation, phase_of
 from ingot.images.registry.address import public
-from ingot.kube.objects import copy_of, is_true
+from ingot.kube.objects import condition, copy_of, is_true
 
 UP_TO_DATE, PROGRESSING = "UpToDate", "Progressing"
 IMPORT_FAILED = "ImportFailed"
@@ -121,6 +121,12 @@ def _behind(cron: Object, seen: Seen) -> tuple[str, str]:
         stuck = next((f", which does not get on: {each.trouble}" for each in seen.under_way if each.is_stuck), "")
         message = f"{newest} is being imported{where}{stuck}; until that is complete {_serving(cron, seen)}"
         return "ImportProgressing", message
+    if met is not None and met.has_been_complete:
+        why = met.trouble or f"its phase is {phase_of(met.any) or 'unknown'}"
+        return (
+            "Outdated",
+            f'{newest} was imported into "{met.name}", and is not complete: {why}; {_serving(cron, seen)}',
+        )
     if seen.current is None:
         return "NoImport", f"{newest} is about to be imported; {_serving(cron, seen)}"
     return "Outdated", f"{newest} is about to be imported{where}; {_serving(cron, seen)}"
@@ -166,6 +172,8 @@ def _pinned(cron: Object, seen: Seen) -> str:
 
 def _serving(cron: Object, seen: Seen) -> str:
     if seen.current is not None:
+        if why := _not_ready(seen.current, seen.link):
+            return f"{_link(cron)} points to {_named(seen.current)}, which cannot be cloned: {why}"
         where = f' in StorageClass "{seen.current.storage_class}"' if seen.changes_class else ""
         return f"{_link(cron)} goes on standing for {_named(seen.current)}{where}"
     target = target_of(seen.link)
@@ -173,6 +181,16 @@ def _serving(cron: Object, seen: Seen) -> str:
         return f"{_link(cron)} points to nothing yet"
     verb = "stands for" if is_true(seen.link, "Ready") else "waits for"
     return f'{_link(cron)} {verb} claim "{target}"'
+
+
+def _not_ready(current: Import, link: Object | None) -> str:
+    """Why the version that the DataSource points to cannot be cloned; "" where it can, as far as is known."""
+    told = condition(link or {}, "Ready") or {}
+    # What a DataSource says of where it pointed before is of no interest.
+    is_new = ((link or {}).get("status") or {}).get("source") == ((link or {}).get("spec") or {}).get("source")
+    if is_new and told.get("status") == "False":
+        return str(told.get("message") or told.get("reason"))
+    return "" if current.is_ready else current.trouble or "it is not complete any more"
 
 
 def _link(cron: Object) -> str:

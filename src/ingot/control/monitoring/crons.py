@@ -1,13 +1,14 @@
 """How fresh golden images are, read off their DataImportCrons (G9)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import DATA_IMPORT_CRONS, STORAGE_CLASSES, VOLUME_CLAIMS
-from ingot.control.golden.imports import Imports
+from ingot.control.golden.imports import Import, Imports
 from ingot.control.golden.moments import moment
 from ingot.control.golden.standing import NOT_DELIVERED, UNMANAGED
+from ingot.control.golden.wanted import pinned_to
 from ingot.control.monitoring.family import Family, gauge
 from ingot.control.monitoring.pending import waits_for_class
 from ingot.control.volumes.marks import annotation
@@ -28,8 +29,6 @@ REASONS = (
     NOT_DELIVERED,
     UNMANAGED,
 )
-# Somebody wants it so.
-_WANTED = ("Pinned", UNMANAGED)
 _OTHER = "Other"
 # CDI's labels: those of Prometheus' own targets have `namespace`.
 _LABELS = ("ns", "cron_name")
@@ -40,11 +39,14 @@ def _reason(cron: Object) -> str:
     return found if found in REASONS else _OTHER
 
 
-def is_up_to_date(cron: Object) -> bool:
-    """Whether its DataSource leads to what it should: one that is pinned, or taken out of its hands, or that has just
-    been made, asks for no more."""
+def is_up_to_date(cron: Object, imports: Iterable[Import]) -> bool:
+    """Whether its DataSource leads to what it should: one that is pinned to what is there, or taken out of its hands,
+    or that has just been made, asks for no more."""
     told = condition(cron, "UpToDate")
-    return told is None or told.get("status") == "True" or told.get("reason") in _WANTED
+    if told is None or told.get("status") == "True" or told.get("reason") == UNMANAGED:
+        return True
+    pinned = pinned_to(cron)
+    return told.get("reason") == "Pinned" and any(each.digest == pinned and each.is_ready for each in imports)
 
 
 class CronFigures:
@@ -62,18 +64,25 @@ class CronFigures:
             "kubevirt_cdi_dataimportcron_outdated",
             "DataImportCron has an outdated import; pending: that waits for a default StorageClass",
             (*_LABELS, "pending"),
-            (((*_key(cron), self._pending(cron)), not is_up_to_date(cron)) for cron in crons),
+            (((*_key(cron), self._pending(cron)), not self._is_up_to_date(cron)) for cron in crons),
         )
         yield gauge(
             "ingot_dataimportcron_up_to_date",
             "1 where the condition UpToDate is true, with the reason that it gives",
             (*_LABELS, "reason"),
-            (((*_key(cron), _reason(cron)), is_up_to_date(cron)) for cron in crons if condition(cron, "UpToDate")),
+            (
+                ((*_key(cron), _reason(cron)), self._is_up_to_date(cron))
+                for cron in crons
+                if condition(cron, "UpToDate")
+            ),
         )
         for name, doc, when in _MOMENTS:
             found = ((_key(cron), moment(when(cron))) for cron in crons)
             rows = ((key, seconds) for key, seconds in found if seconds is not None)
             yield gauge(f"ingot_dataimportcron_{name}_timestamp_seconds", doc, _LABELS, rows)
+
+    def _is_up_to_date(self, cron: Object) -> bool:
+        return is_up_to_date(cron, self._imports.of(key_of(cron)))
 
     def _pending(self, cron: Object) -> str:
         volumes = (each.volume for each in self._imports.of(key_of(cron)) if each.volume)

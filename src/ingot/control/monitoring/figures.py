@@ -9,6 +9,7 @@ from ingot.control.monitoring.certificates import certificate_families
 from ingot.control.monitoring.classes import ClassFigures
 from ingot.control.monitoring.credentials import CredentialFigures
 from ingot.control.monitoring.crons import CronFigures
+from ingot.control.monitoring.datasources import DataSourceFigures
 from ingot.control.monitoring.family import Family
 from ingot.control.monitoring.storage import Pool, StorageFigures
 from ingot.control.monitoring.volumes import VolumeFigures
@@ -42,6 +43,7 @@ class Figures:
         self._work = WorkFigures(manager)
         self._of_objects = (
             CronFigures(manager),
+            DataSourceFigures(manager),
             VolumeFigures(manager),
             ClassFigures(manager, clock),
             StorageFigures(manager, pool, clock),
