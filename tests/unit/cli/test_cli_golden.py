@@ -18,7 +18,7 @@ from ingot.cli.golden.ls import _cells, _row, until
 from ingot.cli.golden.plan import Plan, differences, followed_source
 from ingot.cli.golden.pruning import outdated
 from ingot.cli.golden.schedule import schedule_of
-from ingot.cli.golden.standing import problem, state_of
+from ingot.cli.golden.standing import problem, state_of, word
 from ingot.cli.golden.users import users_of
 from ingot.cli.table import lines
 from ingot.control.golden.rivals import Rivals
@@ -181,6 +181,14 @@ def test_a_pin_is_shown_wherever_it_is() -> None:
         row = _row(golden(1, made(1), follower=cron(reason, **pin)), None)
         assert (row["state"], row["pinned"], _cells(row)["ready"]) == (state, digest(1), said)
     assert _row(golden(1, made(1)), None)["pinned"] == ""
+
+
+def test_a_pin_that_is_no_digest_is_none_and_nobody_waits_for_it() -> None:
+    follower = cron("BadPin", **{names.PINNED: "3f2a1b9c", names.DESIRED_DIGEST: digest(2)})
+    found = golden(1, made(1), made(2), follower=follower)
+    assert (found.pinned, found.is_held_back, word(found), problem(found)) == ("", False, "bad pin", "it is BadPin")
+    with pytest.raises(click.ClickException, match="'3f2a1b9c', which is no digest, and stays"):
+        is_settled(found)
 
 
 def test_a_name_without_an_image_is_no_problem_and_one_whose_image_is_gone_is() -> None:

@@ -102,7 +102,14 @@ def test_what_is_pinned_is_served_and_nothing_newer_is_imported() -> None:
     assert planned(cron(NEWER, PINNED=OLD), old, made(NEW)) == Plan(old)
     assert planned(cron(PINNED=NEWER), old) == Plan()
     assert planned(cron(PINNED=NEW), old) == Plan(begin=True)
-    assert planned(cron(PINNED="newest"), old) == Plan(begin=True)
+
+
+@pytest.mark.parametrize("pin", ["newest", "sha256:3f2a1b9c", NEW[7:], NEW.upper()])
+def test_what_is_pinned_to_no_digest_stays_where_it_is(pin: str) -> None:
+    old = made(OLD)
+    assert planned(cron(PINNED=pin), old) == Plan()
+    assert planned(cron(PINNED=pin), old, made(NEW)) == Plan()
+    assert planned(cron(current=NEW, PINNED=pin), old, made(NEW)) == Plan()
 
 
 def test_another_storage_class_means_another_import_beside_the_first() -> None:

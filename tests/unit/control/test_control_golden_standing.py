@@ -147,6 +147,15 @@ def test_a_pin_at_the_newest_is_up_to_date() -> None:
     assert says(cron(DESIRED_DIGEST=NEW, PINNED=OLD), new, at=new)[0] == "Pinned"
 
 
+def test_a_pin_that_is_no_digest_is_told_with_what_would_be() -> None:
+    new = kept(NEW)
+    reason, message = says(cron(DESIRED_DIGEST=NEW, PINNED="sha256:bbbb", UNREACHABLE_SINCE="then"), new, at=new)
+    assert reason == "BadPin"
+    assert message.startswith('ingot.io/pinned: "sha256:bbbb" is no digest')
+    assert "sha256: and its 64 hexadecimal digits" in message
+    assert "goes on standing for v1" in message
+
+
 def test_one_whose_datasource_was_taken_away_is_in_no_conflict_with_another() -> None:
     found = cron(DESIRED_DIGEST=NEW)
     found["metadata"]["uid"] = "cron"

@@ -101,6 +101,8 @@ def is_settled(golden: Golden) -> bool:
 
     Raises ClickException where that will not come by itself.
     """
+    if golden.bad_pin:
+        raise click.ClickException(f"{golden.name} is {BAD_PIN.format(pin=golden.bad_pin, name=golden.name)}")
     wanted = golden.pinned or golden.notes.get(names.DESIRED_DIGEST, "")
     if wanted and golden.current and golden.current.digest == wanted and is_ready(golden):
         return True
@@ -121,6 +123,8 @@ _NEXT = (
     "What it stood for before, if anything, is still there. It is tried again by itself, and now with "
     "`ingot golden check {name}`; `ingot golden rm {name}` removes it, so that it can be added in another way."
 )
+# Of an image that somebody has annotated by hand.
+BAD_PIN = "pinned to {pin!r}, which is no digest, and stays where it is; `ingot golden unpin {name}` takes that away"
 # What objects call it, and what `ingot golden add` does.
 _OPTIONS = (("in certConfigMap", "with --certificates"), ("in secretRef", "with --secret"))
 

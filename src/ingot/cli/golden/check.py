@@ -44,12 +44,15 @@ def check(name: str, connection: Connection, wait: bool, timeout: float) -> None
 def _told(before: "Golden", now: "Golden") -> str:
     """What the check has brought."""
     from ingot.api.cdi.names import DESIRED_DIGEST, NEWEST_VERSION, UNREACHABLE_WHY
+    from ingot.cli.golden.arrival import BAD_PIN
     from ingot.cli.golden.kept import short
 
     newest = now.notes.get(DESIRED_DIGEST, "")
     named = f"{now.notes.get(NEWEST_VERSION, '')}@{short(newest)[:8]}".removeprefix("@")
     if why := now.notes.get(UNREACHABLE_WHY):
         return f"its source does not answer: {why}"
+    if now.bad_pin:
+        return BAD_PIN.format(pin=now.bad_pin, name=now.name)
     if now.pinned and now.pinned != newest:
         return f"pinned; the newest version is {named}, and waits for `ingot golden unpin {now.name}`"
     is_there = now.current is not None and now.current.digest == newest

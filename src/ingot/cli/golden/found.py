@@ -15,6 +15,7 @@ from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, DATA_VOLUMES, S
 from ingot.api.status import ApiError
 from ingot.cli.golden.kept import Kept
 from ingot.control.golden.rivals import holder_of, managed_by
+from ingot.control.golden.wanted import bad_pin, pinned_to
 
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
@@ -58,8 +59,13 @@ class Golden:
 
     @property
     def pinned(self) -> str:
-        """The digest at which it is to stay; "" for none."""
-        return self.notes.get(names.PINNED, "")
+        """The digest at which it is to stay, as its cron reads it; "" for none."""
+        return pinned_to(self.cron) if self.cron else ""
+
+    @property
+    def bad_pin(self) -> str:
+        """What it is pinned to, where that is no digest and holds it where it is; "" else."""
+        return bad_pin(self.cron) if self.cron else ""
 
     @property
     def is_held_back(self) -> bool:

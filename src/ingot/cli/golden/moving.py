@@ -55,7 +55,7 @@ def stands_for(golden: Golden, versions: list[Kept]) -> bool:
 async def _taken_back(session: "Session", golden: Golden) -> str:
     """What follows the image is pinned as it was before, or not at all; that, to be told."""
     try:
-        await pin(session, golden, golden.pinned or None)
+        await pin(session, golden, golden.pinned or golden.bad_pin or None)
     except (ApiError, ConnectionFailed) as error:
         return f"Its pin could not be taken back: {error}; `ingot golden unpin {golden.name}` takes it away."
     if golden.pinned:

@@ -11,6 +11,7 @@ _IMPORTING = "ImportProgressing"
 # Reasons of UpToDate for which somebody has to do something, or to know.
 _WORDS = {
     "Pinned": "pinned",
+    "BadPin": "bad pin",
     _IMPORTING: "importing",
     "Outdated": "outdated",
     "Unreachable": "unreachable",

@@ -29,7 +29,7 @@ def unpin(name: str, connection: Connection, wait: bool, timeout: float | None) 
 
         golden = await find(session, name)
         await pin(session, golden, None)
-        if not golden.pinned:
+        if not golden.pinned and not golden.bad_pin:
             click.echo(f"{name} was not pinned: there is nothing to do")
         elif not wait or golden.cron is None:
             click.echo(f"{name} follows its source again")

@@ -6,7 +6,7 @@ from ingot.api.cdi import names
 from ingot.api.object import Object, name_of
 from ingot.control.golden.imports import Import
 from ingot.control.golden.links import is_kept_from, target_of
-from ingot.control.golden.wanted import Wanted, pinned_to, short
+from ingot.control.golden.wanted import Wanted, bad_pin, pinned_to, short
 from ingot.control.heartbeat import set_condition
 from ingot.control.volumes.marks import annotation, phase_of
 from ingot.images.registry.address import public
@@ -24,6 +24,9 @@ _STREAM = (
     "spec.template.spec.source.registry.imageStream is not delivered by Ingot: make the cron anew with the image "
     "itself in registry.url"
 )
+# Somebody has pinned it to what is no digest.
+BAD_PIN = "BadPin"
+_LONGEST_PIN = 160
 _NOTHING_UNDER_WAY = "No import job in progress."
 
 
@@ -98,6 +101,8 @@ def _up_to_date(cron: Object, seen: Seen) -> tuple[str, str, str]:
         return "False", NOT_DELIVERED, f"{_STREAM}; {_serving(cron, seen)}"
     if seen.fault:
         return "False", IMPORT_FAILED, f"no version can be imported: {seen.fault}; {_serving(cron, seen)}"
+    if bad_pin(cron):
+        return "False", BAD_PIN, _bad_pin(cron, seen)
     if annotation(cron, names.UNREACHABLE_SINCE):
         return "False", "Unreachable", _unreachable(cron, seen)
     if not seen.wanted.newest:
@@ -168,6 +173,14 @@ def _pinned(cron: Object, seen: Seen) -> str:
     kept = ", ".join(short(each.digest) for each in seen.imports if each.is_ready) or "none"
     message = f"{names.PINNED} names {pinned}, which is not kept (there is {kept}), so that {_serving(cron, seen)}"
     return f"{message}; {newest}"
+
+
+def _bad_pin(cron: Object, seen: Seen) -> str:
+    return (
+        f'{names.PINNED}: "{bad_pin(cron)[:_LONGEST_PIN]}" is no digest, so that nothing is imported, and '
+        f"{_serving(cron, seen)}: all of a digest is accepted, sha256: and its 64 hexadecimal digits; or take the "
+        "annotation away"
+    )
 
 
 def _serving(cron: Object, seen: Seen) -> str:

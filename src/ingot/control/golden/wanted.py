@@ -37,9 +37,10 @@ class Wanted:
 
 
 def wanted_of(cron: Object, classes: Cache) -> Wanted:
-    """What the cron's annotations say. Anybody may write there: what is no digest is nothing."""
+    """What the cron's annotations say. Anybody may write there: a newest version that is no digest is none. Where it is
+    pinned to what is no digest, no version is wanted: it is to stay where it is."""
     newest = _digest(annotation(cron, names.DESIRED_DIGEST))
-    digest = pinned_to(cron) or newest
+    digest = "" if bad_pin(cron) else pinned_to(cron) or newest
     wish = wish_of(cron["spec"]["template"])
     found = class_of(wish, classes)
     return Wanted(
@@ -55,6 +56,11 @@ def wanted_of(cron: Object, classes: Cache) -> Wanted:
 def pinned_to(cron: Object) -> str:
     """The digest that the cron is to stay at; "" for none."""
     return _digest(annotation(cron, names.PINNED))
+
+
+def bad_pin(cron: Object) -> str:
+    """What the cron is pinned to, where that is no digest; "" else."""
+    return "" if pinned_to(cron) else annotation(cron, names.PINNED)
 
 
 def _digest(text: str) -> str:

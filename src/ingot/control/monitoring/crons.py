@@ -7,7 +7,7 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import DATA_IMPORT_CRONS, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.control.golden.imports import Import, Imports
 from ingot.control.golden.moments import moment
-from ingot.control.golden.standing import NOT_DELIVERED, UNMANAGED
+from ingot.control.golden.standing import BAD_PIN, NOT_DELIVERED, UNMANAGED
 from ingot.control.golden.wanted import pinned_to
 from ingot.control.monitoring.family import Family, gauge
 from ingot.control.monitoring.pending import waits_for_class
@@ -26,6 +26,7 @@ REASONS = (
     "ImportFailed",
     "Conflict",
     "Pinned",
+    BAD_PIN,
     NOT_DELIVERED,
     UNMANAGED,
 )
