@@ -1,9 +1,12 @@
 """What goes with a golden image, and what keeps it from going."""
 
+import asyncio
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from ingot.api.cdi import names
 from ingot.api.object import Object
@@ -20,10 +23,11 @@ from ingot.api.resources import (
     SNAPSHOTS,
     VOLUME_CLAIMS,
 )
+from ingot.api.status import ApiError
 from ingot.cli.golden.found import Golden, assemble
 from ingot.cli.golden.holders import holders_of
 from ingot.cli.golden.kept import Kept
-from ingot.cli.golden.rm import _ended, _parts, _refuse_held
+from ingot.cli.golden.rm import _ended, _parts, _refuse_held, rm
 from ingot.control.golden.holding import ALL, FAR
 
 PLACE = "golden-images"
@@ -150,3 +154,32 @@ def test_keeping_the_images_is_not_advised_where_they_would_go() -> None:
     with pytest.raises(click.ClickException) as refused:
         _refuse_held(image, {(PLACE, CLAIM): 'Pod "golden-images/user"'})
     assert "--keep-images" not in refused.value.message
+
+
+class Leaving:
+    """In place of a client, for a cron that is gone by the time it is deleted; how that was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, object]] = []
+
+    async def delete(self, resource: Resource, _name: str, _namespace: str, **options: object) -> Object:
+        self.asked.append((resource.kind, options["propagation"]))
+        raise ApiError(404, "NotFound", "it is not there")
+
+
+def test_what_follows_an_image_does_not_take_the_name_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a cluster's garbage collector does with what has no owner but one that is deleted in the foreground."""
+    client = Leaving()
+
+    async def found(_session: object, _name: str) -> Golden:
+        cron = follower()
+        cron["metadata"]["uid"] = "uid"
+        return images(cron=cron)["fedora"]
+
+    monkeypatch.setattr("ingot.cli.golden.found.find", found)
+    monkeypatch.setattr(
+        "ingot.cli.golden.rm.run", lambda _, work: asyncio.run(work(SimpleNamespace(client=client, wait=None)))
+    )
+    done = CliRunner().invoke(rm, ["fedora", "--keep-images"])
+    assert done.exit_code == 0, done.output
+    assert client.asked == [("DataImportCron", "Background")]

@@ -40,11 +40,12 @@ def rm(name: str, keep_images: bool, connection: Connection, timeout: float) -> 
             _refuse_held(golden, await _holders(session, golden))
         deadline = Deadline(timeout)
         # First what would make the rest anew.
-        await _delete(session, _followers(golden), deadline)
+        # In the foreground a cluster would take for its dependent, and delete, a DataSource that is to stay.
+        await _delete(session, _followers(golden), deadline, "background")
         if keep_images:
             click.echo(_ended(golden))
             return 0
-        await _delete(session, _parts(golden), deadline)
+        await _delete(session, _parts(golden), deadline, "foreground")
         users = await find_users(session)
         left = users.made_from(golden) if users else []
         click.echo(f"{name} removed" + (f"; {len(left)} that were made from it keep their disks" if left else ""))
@@ -133,11 +134,11 @@ def _parts(golden: "Golden") -> "list[Victim]":
     return found
 
 
-async def _delete(session: "Session", victims: "Sequence[Victim]", deadline: "Deadline") -> None:
+async def _delete(session: "Session", victims: "Sequence[Victim]", deadline: "Deadline", cascade: str) -> None:
     """Raises ClickException with all that could not be removed."""
     from ingot.cli.deleting import Deleter
 
-    deleter = Deleter(session, "foreground", deadline, ignore_not_found=True, dry_run=False)
+    deleter = Deleter(session, cascade, deadline, ignore_not_found=True, dry_run=False)
     problems = [result.problem async for result in deleter.delete(victims) if result.problem]
     if problems:
         raise click.ClickException("\n".join(problems))
