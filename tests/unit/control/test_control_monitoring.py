@@ -152,6 +152,18 @@ def test_crons_tell_when_they_looked_and_what_is_no_time_is_left_out() -> None:
     assert "ingot_dataimportcron_next_poll_timestamp_seconds" not in told
 
 
+@pytest.mark.parametrize("reason", ["Conflict", "SourceNotDelivered"])
+def test_a_source_that_nobody_may_ask_is_neither_late_nor_silent(reason: str) -> None:
+    caches = Caches()
+    figures = CronFigures(caches.manager)
+    annotations = {names.LAST_CRON_TIME: WRITTEN, names.NEXT_CRON_TIME: WRITTEN, names.UNREACHABLE_SINCE: WRITTEN}
+    caches.put(DATA_IMPORT_CRONS, cron("one", reason, "False", **annotations))
+    told = read(figures.families())
+    assert told["ingot_dataimportcron_last_poll_timestamp_seconds"] == {("os", "one"): MOMENT}
+    assert "ingot_dataimportcron_next_poll_timestamp_seconds" not in told
+    assert "ingot_dataimportcron_unreachable_since_timestamp_seconds" not in told
+
+
 def test_an_import_without_a_storage_class_makes_its_cron_pending() -> None:
     caches = Caches()
     figures, of_volumes = CronFigures(caches.manager), VolumeFigures(caches.manager)

@@ -30,6 +30,8 @@ REASONS = (
     NOT_DELIVERED,
     UNMANAGED,
 )
+# Whose source nobody asks, whatever was written before.
+_NOT_ASKED = ("Conflict", NOT_DELIVERED)
 _OTHER = "Other"
 # CDI's labels: those of Prometheus' own targets have `namespace`.
 _LABELS = ("ns", "cron_name")
@@ -78,7 +80,8 @@ class CronFigures:
             ),
         )
         for name, doc, when in _MOMENTS:
-            found = ((_key(cron), moment(when(cron))) for cron in crons)
+            told = [cron for cron in crons if name not in _OF_ASKED or _reason(cron) not in _NOT_ASKED]
+            found = ((_key(cron), moment(when(cron))) for cron in told)
             rows = ((key, seconds) for key, seconds in found if seconds is not None)
             yield gauge(f"ingot_dataimportcron_{name}_timestamp_seconds", doc, _LABELS, rows)
 
@@ -109,3 +112,5 @@ _MOMENTS: tuple[tuple[str, str, Callable[[Object], str]], ...] = (
     ("last_import", "When the last import was complete", _last_import),
     ("unreachable_since", "Since when the source does not answer", _annotated(names.UNREACHABLE_SINCE)),
 )
+# Those that are only true of a source that is asked.
+_OF_ASKED = ("next_poll", "unreachable_since")
