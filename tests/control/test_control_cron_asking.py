@@ -49,13 +49,13 @@ async def refused(asker: Asker, asking: Object) -> ImageFault:
 
 
 async def test_a_registry_that_is_down_is_asked_by_one_cron_for_all() -> None:
-    def busy(_asked: Asked, client: socket.socket) -> None:
-        answer(client, 503)
+    def gone(_asked: Asked, client: socket.socket) -> None:
+        client.close()
 
     clock = ManualClock()
     # Who names no Secret needs no API server.
     asker = Asker(cast("Client", None), clock)
-    with FaultyServer(busy) as server:
+    with FaultyServer(gone) as server:
         first = await refused(asker, cron(server.host, 0))
         asked = len(server.asked)
         assert asked >= 1
@@ -70,6 +70,23 @@ async def test_a_registry_that_is_down_is_asked_by_one_cron_for_all() -> None:
         await clock.advance(31)
         await refused(asker, cron(server.host, 2))
         assert len(server.asked) > asked
+
+
+@pytest.mark.parametrize("web", [True, False])
+@pytest.mark.parametrize("status", [429, 500, 503])
+async def test_one_bad_file_keeps_nobody_from_the_others_of_its_server(web: bool, status: int) -> None:
+    def broken(asked: Asked, client: socket.socket) -> None:
+        answer(client, status if asked.path.startswith(("/1.qcow2", "/v2/disks/1/")) else 404)
+
+    asker = Asker(cast("Client", None), ManualClock())
+    with FaultyServer(broken) as server:
+        first = await refused(asker, cron(server.host, 1, web=web))
+        assert first.reason != "NotFound"
+        asked = len(server.asked)
+        # It is asked for by one cron for all, all the same.
+        assert (await refused(asker, cron(server.host, 1, web=web))).message == first.message
+        assert len(server.asked) == asked
+        assert (await refused(asker, cron(server.host, 0, web=web))).reason == "NotFound"
 
 
 async def test_what_one_asks_in_vain_keeps_nobody_else_from_a_server() -> None:

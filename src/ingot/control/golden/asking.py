@@ -79,7 +79,7 @@ class Asker:
         source = cron["spec"]["template"]["spec"]["source"]
         kind = "registry" if "registry" in source else "http"
         given = source[kind]
-        server = Server(namespace_of(cron), kind, _host(kind, given["url"]))
+        server = Server(namespace_of(cron), kind, *_place(kind, given["url"]))
         self._silence.check(cron, server)
         way = await self._way(given, namespace_of(cron))
         try:
@@ -148,9 +148,13 @@ def _digest(settings: Settings, secrets: list[dict[str, bytes]]) -> str:
     return hashlib.sha256(repr((settings, secrets)).encode()).hexdigest()
 
 
-def _host(kind: str, url: str) -> str:
-    """Who is asked. Raises ImageFault for what is no address."""
-    return Reference.parse(url).registry if kind == "registry" else netloc(split(url, public(url))[0])
+def _place(kind: str, url: str) -> tuple[str, str]:
+    """Who is asked, and for what. Raises ImageFault for what is no address."""
+    if kind == "registry":
+        reference = Reference.parse(url)
+        return reference.registry, reference.repository
+    origin, path = split(url, public(url))
+    return netloc(origin), path
 
 
 def _settings(kind: str, way: _Way, insecure: frozenset[str]) -> Settings:

@@ -51,7 +51,7 @@ class Farewell:
         keeps = anew or cron["spec"].get("retentionPolicy") != "None"
         goes = link is None or (not anew and self._goes(cron, link) and not (keeps and _is_of_use(link, cron)))
         if link is not None and not goes and is_owner(link, cron):
-            # First of all: a garbage collector deletes it, where the cron is deleted in the foreground and alone has it.
+            # First of all: where the cron is deleted in the foreground, and alone has it, a garbage collector takes it.
             link = await change(self.client, DATA_SOURCES, link, lambda each: disown(each, cron))
         if keeps:
             going = [each for each in imports if each.is_unfinished]

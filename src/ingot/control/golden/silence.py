@@ -1,6 +1,7 @@
 """Servers that have just not answered: the crons of a namespace, of which there may be thousands, leave them alone.
 
-Nobody's cron keeps those of another namespace from a server: it may have asked in a way that gets no answer.
+Nobody's cron keeps those of another namespace from a server: it may have asked in a way that gets no answer. Nor does a
+server that answers, and has no time or is broken, keep them from the rest of what it has: that may be one bad file.
 """
 
 from typing import Final, NamedTuple
@@ -11,16 +12,24 @@ from ingot.control.volumes.marks import annotation
 from ingot.images.fault import ImageFault
 from ingot.kube.clock import SYSTEM, Clock
 
+# What is wrong with the way to a server, and not with one thing that it has.
+_OF_CONNECTION: Final = ("BadTls", "ConnectionLost", "TooSlow", "Unreachable")
 # How long a server that did not answer one is not asked for another.
 _REST_SECONDS: Final = 30.0
 
 
 class Server(NamedTuple):
-    """Who is asked, for whom. `kind` is registry or http, `host` its name with its port."""
+    """Who is asked, for whom. `kind` is registry or http, `host` its name with its port; `path` the repository or file
+    that is asked for, "" for all that the server has."""
 
     namespace: str
     kind: str
     host: str
+    path: str = ""
+
+    @property
+    def whole(self) -> "Server":
+        return self._replace(path="")
 
 
 class Silence:
@@ -32,16 +41,18 @@ class Silence:
 
     def check(self, cron: Object, server: Server) -> None:
         """Raises ImageFault for a server that has just not answered another cron, unless somebody asks for a look."""
-        until, fault = self._until.get(server, (0.0, None))
-        if fault is None or annotation(cron, names.CHECK_NOW) != annotation(cron, names.CHECKED):
+        if annotation(cron, names.CHECK_NOW) != annotation(cron, names.CHECKED):
             return
-        if self._clock.monotonic() < until:
-            # What the other cron asks for is not told here.
-            raise ImageFault(server.host, fault.reason, fault.message)
+        for each in (server.whole, server):
+            until, fault = self._until.get(each, (0.0, None))
+            if fault is not None and self._clock.monotonic() < until:
+                # What the other cron asks for is not told here.
+                raise ImageFault(server.host, fault.reason, fault.message)
 
     def heard(self, server: Server) -> None:
         """It has answered."""
-        self._until.pop(server, None)
+        for each in (server.whole, server):
+            self._until.pop(each, None)
 
     def noted(self, server: Server, fault: ImageFault) -> None:
         """It has not answered, or has no time. Those that have had their rest are forgotten."""
@@ -50,4 +61,5 @@ class Silence:
             return
         now = self._clock.monotonic()
         self._until = {each: known for each, known in self._until.items() if known[0] > now}
-        self._until[server] = now + _REST_SECONDS, fault
+        silent = server.whole if fault.reason in _OF_CONNECTION else server
+        self._until[silent] = now + _REST_SECONDS, fault
