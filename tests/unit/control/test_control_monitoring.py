@@ -321,7 +321,7 @@ def encoded(text: str) -> str:
     ],
 )
 def test_a_secret_expires_with_the_first_token_in_it(data: dict[str, str], expected: float | None) -> None:
-    assert expiry.of_object(SECRETS, {"data": data}) == expected
+    assert expiry.of_object(SECRETS, {"data": data}, MOMENT) == expected
 
 
 def test_certificates_expire_with_the_first_of_them(tmp_path: Path) -> None:
@@ -330,9 +330,13 @@ def test_certificates_expire_with_the_first_of_them(tmp_path: Path) -> None:
     first = authority.issue_cert("a.example", not_after=soon).cert_chain_pems[0].bytes()
     second = authority.issue_cert("b.example", not_after=later).cert_chain_pems[0].bytes()
     text = (second + first).decode()
-    assert expiry.of_object(CONFIG_MAPS, {"data": {"ca.pem": text, "README": "-----BEGIN CERTIFICATE-----"}}) == (
-        soon.timestamp()
-    )
+    bundle = {"data": {"ca.pem": text, "README": "-----BEGIN CERTIFICATE-----"}}
+    assert expiry.of_object(CONFIG_MAPS, bundle, MOMENT) == soon.timestamp()
+    # Bundles of authorities have some that have expired, and are as good as ever.
+    assert expiry.of_object(CONFIG_MAPS, bundle, soon.timestamp()) == later.timestamp()
+    assert expiry.of_object(CONFIG_MAPS, bundle, later.timestamp()) == later.timestamp()
+    secret = {"data": {"tls.crt": encoded(text)}}
+    assert expiry.of_object(SECRETS, secret, soon.timestamp()) == soon.timestamp()
     (tmp_path / "server.pem").write_bytes(second)
     (tmp_path / "key.pem").write_text("-----BEGIN EC PRIVATE KEY-----")
     told = read(certificate_families(files_of(tmp_path)()))

@@ -71,7 +71,7 @@ class _Kind:
         found = await live(self._client, self._resource, key.name, key.namespace)
         self._looked[key] = self._clock.monotonic()
         self.moments.pop(key, None)
-        moment = of_object(self._resource, found) if found else None
+        moment = of_object(self._resource, found, self._clock.time()) if found else None
         if moment is not None:
             self.moments[key] = moment
         return Result(_LOOK_SECONDS)

@@ -38,9 +38,13 @@ def of_file(path: Path) -> float | None:
 
 def of_certificates(pem: bytes) -> float | None:
     """The same of a text; others in it, such as keys, and what cannot be read are passed over."""
-    if len(pem) > _MOST_BYTES:
-        return None
-    return min((moment for block in _PEM.findall(pem) for moment in _end(block)), default=None)
+    return min(_certificates(pem), default=None)
+
+
+def _certificates(pem: bytes) -> Iterator[float]:
+    if len(pem) <= _MOST_BYTES:
+        for block in _PEM.findall(pem):
+            yield from _end(block)
 
 
 def _end(block: bytes) -> Iterator[float]:
@@ -61,10 +65,15 @@ def of_token(text: str) -> float | None:
         return None
 
 
-def of_object(resource: Resource, obj: Object) -> float | None:
-    """When the first part of a Secret or ConfigMap to expire does so; None where nothing in it says."""
-    parts = (moment for value in _values(resource, obj) for moment in _moments(value))
-    return min(parts, default=None)
+def of_object(resource: Resource, obj: Object, now: float) -> float | None:
+    """When the first part of a Secret or ConfigMap to expire does so; None where nothing in it says.
+
+    A ConfigMap is a bundle of authorities, of which some have always expired: they count where none is left.
+    """
+    if resource != CONFIG_MAPS:
+        return min((moment for value in _values(resource, obj) for moment in _moments(value)), default=None)
+    ends = [moment for value in _values(resource, obj) for moment in _certificates(value)]
+    return min((moment for moment in ends if moment > now), default=max(ends, default=None))
 
 
 def _values(resource: Resource, obj: Object) -> Iterator[bytes]:
