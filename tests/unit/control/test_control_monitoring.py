@@ -90,21 +90,36 @@ def test_crons_tell_whether_they_are_outdated_and_why() -> None:
     pin = {names.PINNED: f"sha256:{'a' * 64}"}
     caches.put(DATA_IMPORT_CRONS, cron("kept", "Pinned", "False", **pin))
     caches.put(DATA_IMPORT_CRONS, cron("lost", "Pinned", "False", **pin))
-    for name in ("kept", "lost"):
+    caches.put(DATA_IMPORT_CRONS, cron("silent", "Unreachable", "False", **pin))
+    caches.put(DATA_IMPORT_CRONS, cron("follows", "Unreachable", "False"))
+    for name in ("kept", "lost", "silent", "follows"):
         version = volume(f"{name}-{'a' * 12}")
         notes = {names.DESIRED_DIGEST: pin[names.PINNED]}
         version["metadata"] |= {"namespace": "os", "labels": {names.IMPORT_CRON: name}, "annotations": notes}
         caches.put(DATA_VOLUMES, version)
     bound = {"spec": {"volumeName": "v"}, "status": {"phase": "Bound"}}
-    claim = {"name": f"kept-{'a' * 12}", "namespace": "os", "resourceVersion": "1"}
-    caches.put(VOLUME_CLAIMS, {"metadata": claim, **bound})
+    for name in ("kept", "silent", "follows"):
+        claim = {"name": f"{name}-{'a' * 12}", "namespace": "os", "resourceVersion": "1"}
+        caches.put(VOLUME_CLAIMS, {"metadata": claim, **bound})
     caches.put(DATA_IMPORT_CRONS, cron("taken", "Unmanaged", "False"))
     caches.put(DATA_IMPORT_CRONS, cron("odd", "written-by-anybody-4711", "False"))
     caches.put(DATA_IMPORT_CRONS, {**cron("new"), "status": {}})
     told = read(figures.families())
     outdated = {key[1]: value for key, value in told["kubevirt_cdi_dataimportcron_outdated"].items()}
-    assert outdated == {"good": 0, "old": 1, "kept": 0, "lost": 1, "taken": 0, "odd": 1, "new": 0}
+    assert outdated == {
+        "good": 0,
+        "old": 1,
+        "kept": 0,
+        "lost": 1,
+        "silent": 0,
+        "follows": 1,
+        "taken": 0,
+        "odd": 1,
+        "new": 0,
+    }
     assert told["ingot_dataimportcron_up_to_date"] == {
+        ("os", "silent", "Unreachable"): 1,
+        ("os", "follows", "Unreachable"): 0,
         ("os", "good", "UpToDate"): 1,
         ("os", "old", "Outdated"): 0,
         ("os", "kept", "Pinned"): 1,

@@ -43,13 +43,14 @@ def _reason(cron: Object) -> str:
 
 
 def is_up_to_date(cron: Object, imports: Iterable[Import]) -> bool:
-    """Whether its DataSource leads to what it should: one that is pinned to what is there, or taken out of its hands,
-    or that has just been made, asks for no more."""
+    """Whether its DataSource leads to what it should: one that is pinned to what is there, whether or not its source
+    answers, or that was taken out of its hands, or has just been made, asks for no more."""
     told = condition(cron, "UpToDate")
     if told is None or told.get("status") == "True" or told.get("reason") == UNMANAGED:
         return True
     pinned = pinned_to(cron)
-    return told.get("reason") == "Pinned" and any(each.digest == pinned and each.is_ready for each in imports)
+    stays = told.get("reason") in ("Pinned", "Unreachable") and pinned
+    return bool(stays) and any(each.digest == pinned and each.is_ready for each in imports)
 
 
 class CronFigures:
