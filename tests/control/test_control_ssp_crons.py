@@ -109,6 +109,28 @@ async def test_a_cron_with_retention_none_that_is_made_anew_goes_on_with_what_wa
     assert await both.imports() == {both.name_of(each, source) for each in (first, digest)}
 
 
+@pytest.mark.parametrize("policy", ["None", "All"])
+async def test_a_cron_that_is_made_anew_goes_on_with_an_import_that_is_under_way(both: Both, policy: str) -> None:
+    world, digest = both.world, both.push(both.repository)
+    await both.cluster.ssp("ssp-cr", both.order("fedora", retentionPolicy=policy))
+    await both.reason("ImportProgressing")
+    under_way = await world.get(DATA_VOLUMES, both.name_of(digest))
+    before = await world.get(DATA_IMPORT_CRONS, "fedora")
+    await both.cluster.order(both.order("fedora", retentionPolicy=policy, schedule="30 * * * *"))
+    await world.until(DATA_IMPORT_CRONS, "fedora", lambda each: uid_of(each) != uid_of(before))
+    await both.served("fedora", digest)
+    assert uid_of(await world.get(DATA_VOLUMES, both.name_of(digest))) == uid_of(under_way)
+    # Of another source nothing is gone on with.
+    digest = both.push(f"{both.repository} 2")
+    await both.look()
+    await both.reason("ImportProgressing")
+    elsewhere = {"registry": {"url": f"docker://{both.repository}-not:latest"}}
+    template = {**both.template, "spec": {**both.template["spec"], "source": elsewhere}}
+    await both.cluster.order(both.order("fedora", retentionPolicy=policy, template=template))
+    await both.reason("Unreachable")
+    await world.gone(DATA_VOLUMES, both.name_of(digest))
+
+
 @pytest.mark.parametrize("source", ["fedora", "mine"], ids=["common", "custom"])
 async def test_a_rollback_outlives_the_cron_when_its_template_changes(both: Both, source: str) -> None:
     world, first = both.world, both.push(f"{both.repository} 1")

@@ -34,7 +34,8 @@ def name_of(digest: str) -> str:
 def made(digest: str, phase: str = "Succeeded", storage_class: str = "fast", **conditions: Object) -> Import:
     metadata: Object = {"name": name_of(digest), "namespace": "golden", "annotations": {names.DESIRED_DIGEST: digest}}
     told = [{"type": kind, **words} for kind, words in conditions.items()]
-    volume = {"metadata": metadata, "spec": {"pvc": {}}, "status": {"phase": phase, "conditions": told}}
+    spec: Object = {"source": {"registry": {"url": f"docker://a/b@{digest}"}}, "pvc": {}}
+    volume = {"metadata": metadata, "spec": spec, "status": {"phase": phase, "conditions": told}}
     if phase != "Succeeded":
         return Import(volume, {"metadata": metadata, "spec": {"storageClassName": storage_class}})
     spec = {"storageClassName": storage_class, "volumeName": "v"}
@@ -147,3 +148,30 @@ def test_a_version_that_was_complete_is_none_that_never_came_whatever_its_phase_
 def test_a_version_that_says_again_that_it_is_complete_is_not_served_as_if_it_had_just_come() -> None:
     again = says(made(OLD), "Succeeded", **{names.LAST_USE: "2026-01-01T11:00:00.000000Z"})
     assert planned(cron(NEWER, current=OLD), again, made(NEW), made(NEWER, "ImportInProgress")).target is None
+
+
+def elsewhere(found: Import, **source: str) -> Import:
+    """The same from another source."""
+    volume: Any = {**(found.volume or {})}
+    volume["spec"] = {**volume["spec"], "source": {"registry": {**volume["spec"]["source"]["registry"], **source}}}
+    return Import(volume, found.claim)
+
+
+@pytest.mark.parametrize("source", [{"url": f"docker://a/other@{NEW}"}, {"secretRef": "of-before"}])
+def test_what_a_cron_of_before_imports_from_elsewhere_goes_and_what_it_has_imported_stays(
+    source: dict[str, str],
+) -> None:
+    stray = elsewhere(made(NEW, "ImportInProgress"), **source)
+    assert planned(cron(""), stray) == Plan(drop=[stray])
+    assert planned(cron(NEW), stray) == Plan(drop=[stray])
+    assert planned(cron(NEWER), stray) == Plan(begin=True, drop=[stray])
+    whole = elsewhere(made(NEW), **source)
+    assert planned(cron(NEW), whole) == Plan(whole)
+
+
+def test_what_a_cron_of_before_imports_from_a_file_of_the_same_address_is_let_finish() -> None:
+    found, under_way = cron(NEW), made(NEW, "ImportInProgress")
+    found["spec"]["template"]["spec"]["source"] = {"http": {"url": "https://a/b"}}
+    assert under_way.volume is not None
+    under_way.volume["spec"]["source"] = {"http": {"url": "https://a/b", "checksum": "sha256:1"}}
+    assert planned(found, under_way) == Plan()

@@ -29,8 +29,8 @@ _HELD_SECONDS = 60.0
 class Farewell:
     """With retentionPolicy None imports go, each when nobody needs it, and the DataSource is left to the garbage
     collector. Else all of that stays, and only what is of no use goes: imports that are not complete and that nobody
-    waits for, and a DataSource that the cron made and never had one for; as imports do where the SSP makes the cron
-    anew.
+    waits for, and a DataSource that the cron made and never had one for. Where the SSP makes the cron anew all imports
+    stay: the next cron goes on with those that are under way too.
 
     A DataSource that stays, because somebody else has it or wants it, keeps the version that it stands for: that is
     left behind, and no cron waits for it.
@@ -54,7 +54,7 @@ class Farewell:
             # First of all: where the cron is deleted in the foreground, and alone has it, a garbage collector takes it.
             link = await change(self.client, DATA_SOURCES, link, lambda each: disown(each, cron))
         if keeps:
-            going = [each for each in imports if each.is_unfinished]
+            going = [each for each in imports if each.is_unfinished and not anew]
             why, until = "and it is not complete", "nobody waits for that any more, or it is complete"
         elif has_finalizer(cron, HELD):
             # The SSP is yet to say what the DataSource stands for without this cron.

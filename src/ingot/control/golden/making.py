@@ -1,6 +1,7 @@
 """The DataVolume of an import: the cron's template, at exactly the version that was seen."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of
@@ -9,6 +10,7 @@ from ingot.control.golden.imports import Import
 from ingot.control.golden.wanted import Wanted
 from ingot.control.volumes.claim import wish_of
 from ingot.images.digest import Digest
+from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.kube.objects import copy_of
 
@@ -57,6 +59,23 @@ def render(cron: Object, wanted: Wanted, name: str, imports: Iterable[Import] = 
         },
         "spec": spec,
     }
+
+
+def is_from(cron: Object, found: Import) -> bool:
+    """Whether an import, if its DataVolume is there, is of the source that the cron follows, whichever its version, and
+    asks for it in the same way."""
+    return found.volume is None or _where(found.volume) == _where(cron["spec"]["template"])
+
+
+def _where(volume: Object) -> Object:
+    """What a DataVolume, or a template of one, says of its source, but for the version."""
+    source = copy_of(volume["spec"].get("source") or {})
+    if url := (source.get("registry") or {}).get("url"):
+        # What is no reference is refused where it is to be imported.
+        with suppress(ImageFault):
+            source["registry"]["url"] = Reference.parse(url).name
+    (source.get("http") or {}).pop("checksum", None)
+    return source
 
 
 def _delta(imports: Iterable[Import]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from ingot.api.cdi import names
 from ingot.api.object import Object
 from ingot.control.golden.imports import Import
+from ingot.control.golden.making import is_from
 from ingot.control.golden.moments import moment
 from ingot.control.golden.wanted import Wanted, pinned_to
 from ingot.control.volumes.marks import annotation
@@ -23,16 +24,19 @@ class Plan:
 def plan(cron: Object, wanted: Wanted, imports: list[Import]) -> Plan:
     """One import at a time: one that was begun is let finish, unless it is of no use, or gets nowhere."""
     met = [each for each in imports if wanted.is_met_by(each)]
-    others = [each for each in imports if not wanted.is_met_by(each) and each.is_unfinished]
+    # Of a cron of before, which had another template.
+    strays = [each for each in imports if each.is_unfinished and not is_from(cron, each)]
+    others = [each for each in imports if each.is_unfinished and (each in strays or each not in met)]
     # Of one version in two classes, the one that was used last: it does not go to and fro.
     if ready := max((each for each in met if each.is_ready), key=lambda each: (each.last_use, each.name), default=None):
         return Plan(ready, drop=others)
     if not wanted.digest:
-        return Plan()
+        return Plan(drop=strays)
     finished = None if pinned_to(cron) else _just_finished(cron, imports)
     if met:
-        return Plan(finished, drop=[*others, *(each for each in met if _is_to_be_tried_again(cron, each))])
-    under_way = [each for each in others if each.is_under_way and not each.is_stuck]
+        failed = [each for each in met if each not in strays and _is_to_be_tried_again(cron, each)]
+        return Plan(finished, drop=[*others, *failed])
+    under_way = [each for each in others if each.is_under_way and not each.is_stuck and each not in strays]
     if under_way:
         return Plan(finished, drop=[each for each in others if each not in under_way])
     # What is pinned is kept, or cannot be had: nobody knows where an older version is.
