@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from time import time
 
 import pytest
 
@@ -281,6 +282,23 @@ async def test_with_retention_none_all_goes_and_what_is_in_use_first(crons: Cron
     await world.gone(DATA_IMPORT_CRONS, "fedora")
     await world.gone(DATA_VOLUMES, held)
     await world.gone(DATA_SOURCES, "fedora")
+
+
+async def test_with_retention_none_versions_go_when_those_who_have_begun_to_clone_them_are_known(
+    crons: CronWorld,
+) -> None:
+    world = crons.world
+    await crons.cron(retentionPolicy="None")
+    found = await versions(crons, "1", "2")
+    # The server tells by its own clock when something was deleted.
+    world.clock.put_forward(time() - world.clock.time())
+    await world.client.delete(DATA_IMPORT_CRONS, "fedora", world.namespace)
+    told = await crons.reason("Deleting")
+    assert "its versions go 10 s after that" in told["message"]
+    assert await crons.imports() == set(found)
+    await world.pass_time(2 * GRACE)
+    await world.gone(DATA_IMPORT_CRONS, "fedora")
+    assert await crons.imports() == set()
 
 
 async def test_with_retention_none_what_another_cron_takes_over_goes_on_being_served(crons: CronWorld) -> None:

@@ -20,7 +20,7 @@ from ingot.kube.events import Recorder
 # CDI's number.
 _KEPT = 3
 # How long the DataSource must have been elsewhere: a clone that was begun before it moved is known by then.
-_GRACE_SECONDS = 10.0
+GRACE_SECONDS: Final = 10.0
 # How soon it is looked whether a pod has gone: pods of strangers are not followed.
 POD_SECONDS: Final = 60.0
 
@@ -84,7 +84,7 @@ class Collector:
     def moved(self, target: Import) -> None:
         """A DataSource has just come to that import, which the caches may tell later."""
         now = self.clock.time()
-        for key in [each for each, at in self.arrivals.items() if now - at > _GRACE_SECONDS]:
+        for key in [each for each, at in self.arrivals.items() if now - at > GRACE_SECONDS]:
             del self.arrivals[key]
         self.arrivals[target.key] = now
 
@@ -92,7 +92,7 @@ class Collector:
         """Seconds until what the DataSource has left may go. A time that is yet to come is of another clock."""
         now = self.clock.time()
         times = [moment(current.last_use) or 0.0, self.arrivals.get(current.key, 0.0)]
-        return _GRACE_SECONDS - (now - max((each for each in times if each <= now), default=0.0))
+        return GRACE_SECONDS - (now - max((each for each in times if each <= now), default=0.0))
 
     async def drop(self, cron: Object, found: Import, why: str) -> str:
         """Delete an import that nobody has but the cron's own DataSource; else who has it, to be told."""

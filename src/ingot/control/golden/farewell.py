@@ -6,10 +6,11 @@ from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, SSPS
 from ingot.control.golden import belonging, linking, standing
-from ingot.control.golden.collection import Collector
+from ingot.control.golden.collection import GRACE_SECONDS, Collector
 from ingot.control.golden.freshness import HELD, PAUSED
 from ingot.control.golden.imports import Import
 from ingot.control.golden.links import is_kept_from, target_of
+from ingot.control.golden.moments import moment
 from ingot.control.golden.ordered import orders_of
 from ingot.control.golden.owners import is_owner
 from ingot.control.golden.rivals import Rivals, managed_by
@@ -60,6 +61,10 @@ class Farewell:
             # The SSP is yet to say what the DataSource stands for without this cron.
             await self._await_ssp(cron)
             return None
+        elif (left := self._grace(cron)) > 0:
+            why = f"its versions go {GRACE_SECONDS:g} s after that, once those who are about to clone them are known"
+            await self._tell(cron, f"deleted, with retentionPolicy None: {why}")
+            return left
         else:
             served = None if goes else target_of(link)
             going = [each for each in imports if not each.is_leaving and each.key != served]
@@ -70,6 +75,13 @@ class Farewell:
             return _HELD_SECONDS
         await change(self.client, DATA_IMPORT_CRONS, cron, lambda each: remove_finalizer(each, names.CRON_FINALIZER))
         return None
+
+    def _grace(self, cron: Object) -> float:
+        """Seconds until versions may go: a clone that was begun before the cron was deleted is known by then."""
+        since = moment(str(cron["metadata"]["deletionTimestamp"])) or 0.0
+        left = GRACE_SECONDS - (self.collector.clock.time() - since)
+        # Clocks of two machines differ a little; a time that is far ahead is of another clock.
+        return left if left <= 2 * GRACE_SECONDS else 0.0
 
     async def _await_ssp(self, cron: Object) -> None:
         """Tell of the SSP that holds it, if one does."""
