@@ -233,6 +233,23 @@ def test_an_import_that_cannot_begin_tells_that_it_has_no_byte() -> None:
     assert told["kubevirt_cdi_datavolume_pending"] == {(): 1}
 
 
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ({"sourceRef": {"kind": "DataSource", "name": "fedora"}}, "DataSourceNotReady"),
+        ({"source": {"pvc": {"namespace": "vms", "name": "to-come"}}}, "CloneWithoutSource"),
+    ],
+)
+def test_a_clone_that_has_nothing_to_be_made_from_tells_that_it_has_no_byte(spec: Object, reason: str) -> None:
+    caches = Caches()
+    figures = VolumeFigures(caches.manager)
+    clone = volume("clone", "Pending")
+    clone["spec"] = {**spec, "storage": {"storageClassName": "a"}}
+    clone["status"]["conditions"] = [{"type": "Ready", "status": "False", "reason": reason}]
+    caches.put(DATA_VOLUMES, clone)
+    assert read(figures.families())["ingot_datavolume_done_bytes"] == {("vms", "clone", "clone"): 0}
+
+
 def test_nobody_makes_the_figures_grow_without_bounds() -> None:
     caches = Caches()
     figures = VolumeFigures(caches.manager)

@@ -11,7 +11,7 @@ from ingot.control.monitoring.pending import waits_for_class
 from ingot.control.volumes.marks import is_over, phase_of
 from ingot.control.volumes.outcome import restarts_of
 from ingot.control.volumes.source import Operation, operation_of
-from ingot.control.volumes.status import FAILED, PENDING, RUNNING, SUCCEEDED
+from ingot.control.volumes.status import FAILED, PENDING, READY, RUNNING, SUCCEEDED
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition
 
@@ -34,6 +34,8 @@ _MOVING = {
     "UploadReady": _UPLOAD,
 }
 _WORKERS = {_IMPORT: names.IMPORTER_PREFIX, _UPLOAD: names.UPLOADER_PREFIX, _CLONE: names.CLONER_PREFIX}
+# Why a clone cannot begin: what it names, itself or by a DataSource, is not there.
+_SOURCELESS = ("DataSourceNotReady", "CloneWithoutSource")
 _LABELS = ("ns", "name", "operation")
 
 
@@ -91,9 +93,16 @@ def is_moving(volume: Object) -> bool:
 
 
 def is_held_up(volume: Object) -> bool:
-    """Whether an import has not begun: it lacks something, which nobody may ever bring."""
+    """Whether an import or a clone has not begun: it lacks something, which nobody may ever bring."""
+    if phase_of(volume) != PENDING:
+        return False
     source = volume["spec"].get("source")
-    return phase_of(volume) == PENDING and bool(source) and operation_of(source) is Operation.IMPORT
+    return _waits_for_source(volume) or (bool(source) and operation_of(source) is Operation.IMPORT)
+
+
+def _waits_for_source(volume: Object) -> bool:
+    """Whether a clone has nothing to be made from."""
+    return (condition(volume, READY) or {}).get("reason") in _SOURCELESS
 
 
 def _restarts(pods: list[Object]) -> Iterator[Family]:
@@ -119,7 +128,7 @@ def _transfers(volumes: list[Object]) -> Iterator[Family]:
         for operation in (_IMPORT, _CLONE)
     }
     for volume in volumes:
-        operation = _MOVING.get(phase_of(volume), _IMPORT)
+        operation = _MOVING.get(phase_of(volume), _CLONE if _waits_for_source(volume) else _IMPORT)
         labels = namespace_of(volume), name_of(volume), operation
         transfer = volume["status"].get("transfer") or {}
         done.add_metric(labels, transfer.get("done", 0))
