@@ -150,7 +150,15 @@ class Freshness:
                 await delete(self._client, DATA_IMPORT_CRONS, cron)
             else:
                 await self.let_go(cron)
-        return not crons
+        return not crons and not await self._has_left(ssp)
+
+    async def _has_left(self, ssp: Object) -> bool:
+        """Whether it has crons that the cache is yet to show: once the SSP is gone, nobody would let go of them. The
+        server is asked."""
+        async for page in self._client.pages(DATA_IMPORT_CRONS):
+            if any(belonging.is_of(each, ssp) for each in page["items"]):
+                return True
+        return False
 
     def _own(self, ssp: Object) -> list[Object]:
         return [each for each in self.crons.cache.list() if belonging.is_of(each, ssp)]
