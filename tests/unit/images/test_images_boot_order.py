@@ -197,6 +197,17 @@ def test_what_is_large_or_strange_costs_itself_only(disk: Path, root: Path) -> N
     assert {*clusters_of(disk, newest), *clusters_of(disk, login)} <= set(order_of(disk))
 
 
+def test_what_is_larger_than_any_boot_costs_itself_only(
+    disk: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingot.images.boot.noted._MOST_BYTES", 8 << 20)
+    login = noise("login")
+    make_tree(root, {"boot/vmlinuz-6": KERNEL, "sbin/init": b"#!/bin/sh\n", "bin/login": login})
+    (root / "boot/initrd.img-6").write_bytes(noise("initrd", 9 << 20))
+    make_filesystem(disk, root)
+    assert {*clusters_of(disk, KERNEL), *clusters_of(disk, login)} <= set(order_of(disk))
+
+
 def test_partitions_within_an_extended_one_are_found(disk: Path, root: Path) -> None:
     make_filesystem(disk, make_tree(root, KERNELS), start=START)
     put_mbr(disk, 0x0F, START // 4)

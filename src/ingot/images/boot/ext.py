@@ -118,8 +118,11 @@ class Ext:
         return bytes(data)
 
     def visit(self, node: Node) -> None:
-        """Takes note that a file of any size is read."""
-        for _, length, block in self._parts(node):
+        """Takes note that a file is read, if there is still room for all of it."""
+        parts = list(self._parts(node))
+        if sum(length for _, length, _ in parts) > self._disk.left:
+            raise Unreadable(f"{node.size} bytes of a file, which are too many")
+        for _, length, block in parts:
             self._disk.note(self._start + block * self._block, length)
 
     def mount(self) -> None:

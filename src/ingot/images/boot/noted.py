@@ -29,6 +29,11 @@ class NotedDisk:
     def size(self) -> int:
         return self._disk.size
 
+    @property
+    def left(self) -> int:
+        """How many bytes may still be read."""
+        return _MOST_BYTES - self._bytes
+
     def read(self, start: int, length: int) -> bytes:
         """Raises Unreadable for what is not on the disk, and when more was read than any boot needs."""
         self._reads += 1
@@ -48,8 +53,8 @@ class NotedDisk:
 
     def charge(self, length: int, steps: int = 0) -> None:
         """Takes note of bytes that are read, or are made of nothing, and of steps on the way to them. Raises Unreadable
-        when that is too much, from then on each time."""
-        self._bytes += length
+        when that is too much: of bytes then and there, of steps from then on each time."""
         self._steps += steps
-        if self._bytes > _MOST_BYTES or self._reads > _MOST_READS or self._steps > _MOST_STEPS:
+        if length > self.left or self._reads > _MOST_READS or self._steps > _MOST_STEPS:
             raise Unreadable("more is to be read than any boot needs")
+        self._bytes += length
