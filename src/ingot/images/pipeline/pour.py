@@ -55,7 +55,8 @@ class Pourer:
         writer = Writer(self._target)
         try:
             with self._open(self._resumed.stream if self._resumed else None) as stream:
-                self.total = stream.total
+                # What was decoded beyond the checkpoint is decoded again.
+                self.moved, self.total = stream.fetched, stream.total
                 # On a slow line the first piece takes a while.
                 progress(self.moved, self.total)
                 self._format = self._format or _format(stream, bounds)
