@@ -6,6 +6,7 @@ import pytest
 
 from ingot.api.object import Object
 from ingot.api.resource import Resource
+from ingot.api.status import ApiError
 from ingot.control.volumes.care import Care
 from ingot.control.volumes.gate import Gate
 from ingot.control.volumes.turns import TURN_SECONDS
@@ -16,12 +17,16 @@ from unit.control.population import NOW, RUNNING, fill, pod, prime_of, target, t
 
 
 class Deleting:
-    """Of a client only this."""
+    """Of a client only this, which fails at first so many times."""
 
-    def __init__(self) -> None:
+    def __init__(self, failures: int = 0) -> None:
         self.deleted: list[str] = []
+        self.failures = failures
 
     async def delete(self, _resource: Resource, name: str, _namespace: str, **_options: Any) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise ApiError(500, "InternalError", "not now")
         self.deleted.append(name)
 
 
@@ -46,6 +51,28 @@ async def test_who_has_had_its_turn_is_told_whether_it_goes_on(worker: Object, t
         f"it has had one of the 1 places of transfers for long, and others waited: it waits for one, and {then}"
     )
     assert client.deleted == ["importer-prime-uid-disk"]
+
+
+async def test_one_whose_deletion_fails_is_late_once_and_deleted_when_that_is_tried_again() -> None:
+    """It was late no more then, and went on as one too many."""
+    claims, pods, clock, client = Cache(), Cache(), ManualClock(NOW), Deleting(failures=1)
+    gate, key = Gate(claims, pods, Cache(), clock, limit=1), Key("ns", "disk")
+    care, late = Care(cast(Client, client), clock, gate), pod(state={"running": {"startedAt": timestamp(NOW + 40)}})
+    for name in ("disk", "other"):
+        fill(claims, target(name), prime_of(target(name)))
+    fill(pods, late, pod("other", **RUNNING))
+    with pytest.raises(ApiError):
+        await care.sent_back(key, late)
+    assert await care.sent_back(key, late) is not None
+    assert client.deleted == ["importer-prime-uid-disk"]
+    again = pod("disk", "Pending", state={"waiting": {}})
+    again["metadata"].update(uid="uid-again", creationTimestamp=timestamp(NOW))
+    fill(pods, again)
+    pods.drop(Key("ns", "importer-prime-uid-other"))
+    await clock.advance(59)
+    assert gate.admit(target("next")) == 1, "its place is kept for a minute now"
+    await clock.advance(1)
+    assert gate.admit(target("next")) == 0
 
 
 async def test_who_was_late_is_told_that_it_waits_where_it_did() -> None:

@@ -269,6 +269,21 @@ async def test_where_all_come_late_at_once_there_are_as_many_as_there_are_places
     assert surplus(yard, *names) == names[4:]
 
 
+async def test_nobody_else_is_too_late_while_one_that_was_put_back_ends() -> None:
+    """Its pod, which was no longer late then, made another too late that had its place, and so on."""
+    yard = Yard(limit=2)
+    for name in "abcd":
+        await late(yard, name)
+    for name in "abcd":
+        yard.works(pod(name, **runs(140)))
+    for name in "cd":
+        assert surplus(yard, *"abcd") == ["c", "d"]
+        yard.gate.put_back(Key("ns", name), pod(name))
+    assert surplus(yard, *"abcd") == ["c", "d"], "they are still there"
+    yard.pods.drop(Key("ns", "importer-prime-uid-c"))
+    assert surplus(yard, *"abd") == ["d"]
+
+
 async def test_who_is_late_and_at_work_is_not_sent_back_for_one_that_failed() -> None:
     yard = Yard(limit=1)
     await late(yard, "late")
@@ -293,7 +308,7 @@ async def test_who_was_late_waits_where_it_did_before() -> None:
     await late(yard, "late")
     assert yard.gate.admit(target("b")) == 0
     assert yard.gate.admit(target("c", at="2023-11-14T22:13:30Z")) == 1
-    yard.gate.put_back(Key("ns", "late"))
+    yard.gate.put_back(Key("ns", "late"), pod("late"))
     yard.pods.drop(Key("ns", "importer-prime-uid-late"))
     assert yard.gate.admit(target("late")) == 1
     yard.gate.leave(Key("ns", "b"))
@@ -307,13 +322,13 @@ async def test_the_place_of_one_that_was_late_is_kept_for_longer_each_time() -> 
     for _ in range(7):
         began = yard.clock.monotonic()
         born = pod("late", "Pending", **STARTING)
-        born["metadata"]["creationTimestamp"] = timestamp(yard.clock.time())
+        born["metadata"].update(uid=f"uid-{began}", creationTimestamp=timestamp(yard.clock.time()))
         yard.works(born)
         while yard.gate.admit(target("b")):
             await yard.clock.advance(1)
         yard.gate.leave(Key("ns", "b"))
         kept.append(yard.clock.monotonic() - began)
-        yard.gate.put_back(key)
+        yard.gate.put_back(key, born)
     assert kept == [30, 60, 120, 240, 480, 960, 960]
     yard.gate.forget(key)
     assert yard.gate.admit(target("b")) == 0

@@ -52,10 +52,8 @@ class Care:
         if is_deleting(pod):
             return None
         if self._gate.is_surplus(key) and not has_failed(pod):
-            self._gate.put_back(key)
-            message = f"it started late, and others have taken the {self._gate.limit} places of transfers meanwhile: it"
-            message += " waits for one, where it was in the queue before"
-        elif self._gate.is_surplus(key) and last_report(pod).retry:
+            return await self._put_back(key, pod)
+        if self._gate.is_surplus(key) and last_report(pod).retry:
             why = failure_of(pod)
             self._gate.note_failure(key, why)
             self._gate.send_back(key)
@@ -69,6 +67,13 @@ class Care:
             return None
         await delete(self._client, PODS, pod)
         return Waiting("Queued", message, queued=True)
+
+    async def _put_back(self, key: Key, pod: Object) -> Waiting:
+        # Not before it is deleted: where that fails it is tried again, and was late once all the same.
+        await delete(self._client, PODS, pod)
+        self._gate.put_back(key, pod)
+        message = f"it started late, and others have taken the {self._gate.limit} places of transfers meanwhile: it"
+        return Waiting("Queued", f"{message} waits for one, where it was in the queue before", queued=True)
 
     async def _excuse(self, pod: Object) -> None:
         """Failures that cannot heal count anew after one that can: who was gone for a night may lie once after it."""

@@ -155,8 +155,10 @@ class Gate:
         self._turns.end(key)
         self._returns.add_turn(key)
 
-    def put_back(self, key: Key) -> None:
-        """The same for one that was late, which waits where it did before."""
+    def put_back(self, key: Key, pod: Object) -> None:
+        """The same for one that was late, which waits where it did before. As long as its pod is there, that is late,
+        though the next one has more time."""
+        self._stuck.add(uid_of(pod))
         self._turns.end(key)
         self._returns.add_late(key)
 
