@@ -9,6 +9,7 @@ from ingot.api.resource import Resource
 from ingot.api.status import ApiError
 from ingot.control.volumes.care import Care
 from ingot.control.volumes.gate import Gate
+from ingot.control.volumes.place import START_SECONDS
 from ingot.control.volumes.turns import TURN_SECONDS
 from ingot.kube.cache import Cache, Key
 from ingot.kube.client import Client
@@ -53,20 +54,29 @@ async def test_who_has_had_its_turn_is_told_whether_it_goes_on(worker: Object, t
     assert client.deleted == ["importer-prime-uid-disk"]
 
 
+async def _late(claims: Cache, pods: Cache, clock: ManualClock, gate: Gate) -> Object:
+    """The worker of "disk", which has started when "other" had its place."""
+    for name in ("disk", "other"):
+        fill(claims, target(name), prime_of(target(name)))
+    fill(pods, pod("disk", "Pending", state={"waiting": {}}))
+    await clock.advance(START_SECONDS)
+    assert gate.admit(target("other")) == 0
+    late = pod(state={"running": {"startedAt": timestamp(NOW + 40)}})
+    fill(pods, late, pod("other", **RUNNING))
+    return late
+
+
 async def test_one_whose_deletion_fails_is_late_once_and_deleted_when_that_is_tried_again() -> None:
     """It was late no more then, and went on as one too many."""
     claims, pods, clock, client = Cache(), Cache(), ManualClock(NOW), Deleting(failures=1)
     gate, key = Gate(claims, pods, Cache(), clock, limit=1), Key("ns", "disk")
-    care, late = Care(cast(Client, client), clock, gate), pod(state={"running": {"startedAt": timestamp(NOW + 40)}})
-    for name in ("disk", "other"):
-        fill(claims, target(name), prime_of(target(name)))
-    fill(pods, late, pod("other", **RUNNING))
+    care, late = Care(cast(Client, client), clock, gate), await _late(claims, pods, clock, gate)
     with pytest.raises(ApiError):
         await care.sent_back(key, late)
     assert await care.sent_back(key, late) is not None
     assert client.deleted == ["importer-prime-uid-disk"]
     again = pod("disk", "Pending", state={"waiting": {}})
-    again["metadata"].update(uid="uid-again", creationTimestamp=timestamp(NOW))
+    again["metadata"].update(uid="uid-again", creationTimestamp=timestamp(clock.time()))
     fill(pods, again)
     pods.drop(Key("ns", "importer-prime-uid-other"))
     await clock.advance(59)
@@ -78,10 +88,7 @@ async def test_one_whose_deletion_fails_is_late_once_and_deleted_when_that_is_tr
 async def test_who_was_late_is_told_that_it_waits_where_it_did() -> None:
     claims, pods, clock, client = Cache(), Cache(), ManualClock(NOW), Deleting()
     gate, key = Gate(claims, pods, Cache(), clock, limit=1), Key("ns", "disk")
-    late = pod(state={"running": {"startedAt": timestamp(NOW + 60)}})
-    for name in ("disk", "other"):
-        fill(claims, target(name), prime_of(target(name)))
-    fill(pods, late, pod("other", **RUNNING))
+    late = await _late(claims, pods, clock, gate)
     step = await Care(cast(Client, client), clock, gate).sent_back(key, late)
     assert step is not None
     assert step.queued

@@ -266,7 +266,37 @@ async def test_where_all_come_late_at_once_there_are_as_many_as_there_are_places
         yard.works(pod(name, "Pending", **STARTING))
     for name in names:
         yard.works(pod(name, **runs(120)))
+        assert surplus(yard, *names[:4]) == []
     assert surplus(yard, *names) == names[4:]
+
+
+async def test_one_that_had_started_before_its_place_went_is_late_where_that_was_not_known() -> None:
+    """The kubelet tells it later, and has a clock of its own."""
+    yard = Yard(limit=1)
+    await late(yard, "late")
+    assert yard.gate.admit(target("b")) == 0
+    yard.works(pod("late", **runs(29)))
+    yard.works(pod("b", **runs(31)))
+    assert surplus(yard, "late", "b") == ["late"]
+
+
+async def test_one_that_starts_late_keeps_its_place_where_nobody_has_got_it() -> None:
+    yard = Yard(limit=1)
+    await late(yard, "late")
+    yard.works(pod("late", **runs(40)))
+    assert yard.gate.admit(target("b")) == 1
+    assert surplus(yard, "late") == []
+
+
+async def test_after_a_restart_those_are_late_that_have_not_started() -> None:
+    yard = Yard(limit=1)
+    for name in ("started", "starting"):
+        await late(yard, name)
+    yard.works(pod("started", **runs(60)))
+    yard.gate = Gate(yard.claims, yard.pods, yard.volumes, yard.clock, limit=1)
+    assert surplus(yard, "started", "starting") == []
+    yard.works(pod("starting", **runs(61)))
+    assert surplus(yard, "started", "starting") == ["starting"]
 
 
 async def test_nobody_else_is_too_late_while_one_that_was_put_back_ends() -> None:
@@ -276,9 +306,10 @@ async def test_nobody_else_is_too_late_while_one_that_was_put_back_ends() -> Non
         await late(yard, name)
     for name in "abcd":
         yard.works(pod(name, **runs(140)))
+        assert surplus(yard, "a", "b") == []
     for name in "cd":
         assert surplus(yard, *"abcd") == ["c", "d"]
-        yard.gate.put_back(Key("ns", name), pod(name))
+        yard.gate.put_back(Key("ns", name))
     assert surplus(yard, *"abcd") == ["c", "d"], "they are still there"
     yard.pods.drop(Key("ns", "importer-prime-uid-c"))
     assert surplus(yard, *"abd") == ["d"]
@@ -308,7 +339,7 @@ async def test_who_was_late_waits_where_it_did_before() -> None:
     await late(yard, "late")
     assert yard.gate.admit(target("b")) == 0
     assert yard.gate.admit(target("c", at="2023-11-14T22:13:30Z")) == 1
-    yard.gate.put_back(Key("ns", "late"), pod("late"))
+    yard.gate.put_back(Key("ns", "late"))
     yard.pods.drop(Key("ns", "importer-prime-uid-late"))
     assert yard.gate.admit(target("late")) == 1
     yard.gate.leave(Key("ns", "b"))
@@ -328,7 +359,7 @@ async def test_the_place_of_one_that_was_late_is_kept_for_longer_each_time() -> 
             await yard.clock.advance(1)
         yard.gate.leave(Key("ns", "b"))
         kept.append(yard.clock.monotonic() - began)
-        yard.gate.put_back(key, born)
+        yard.gate.put_back(key)
     assert kept == [30, 60, 120, 240, 480, 960, 960]
     yard.gate.forget(key)
     assert yard.gate.admit(target("b")) == 0

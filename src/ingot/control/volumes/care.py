@@ -71,7 +71,7 @@ class Care:
     async def _put_back(self, key: Key, pod: Object) -> Waiting:
         # Not before it is deleted: where that fails it is tried again, and was late once all the same.
         await delete(self._client, PODS, pod)
-        self._gate.put_back(key, pod)
+        self._gate.put_back(key)
         message = f"it started late, and others have taken the {self._gate.limit} places of transfers meanwhile: it"
         return Waiting("Queued", f"{message} waits for one, where it was in the queue before", queued=True)
 

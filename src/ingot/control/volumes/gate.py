@@ -15,7 +15,6 @@ from ingot.control.volumes.place import (
     holds_place,
     is_running,
     looking,
-    start_seconds,
     surplus,
 )
 from ingot.control.volumes.returns import Returns
@@ -65,6 +64,8 @@ class Gate:
     `is_surplus` then deletes it, and it waits behind those that wait already, lest what always fails keep them out. The
     same becomes of one that `has_had_its_turn`, lest four slow servers keep out all of the cluster. One that started so
     late that its place was given away may be surplus too, and waits where it did before: it has done nothing wrong.
+    Late is whose pod was seen without a place here, whatever it says of when it started: of one that has started before
+    a restart nobody knows that, and it goes on.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Gate:
         self._waiting: dict[Key, _Waiter] = {}
         self._returns = Returns(clock)
         self._began: float | None = None
-        self._stuck: set[str] = set()
+        self._late: set[str] = set()
         self._failures: dict[Key, str] = {}
         self._turns = Turns(clock)
         self._wake: Callable[[Key], None] = lambda _: None
@@ -128,8 +129,8 @@ class Gate:
 
     def give_way(self, pod: Object) -> None:
         """The pod cannot start as things are: until it runs, its place is another's."""
-        if uid_of(pod) not in self._stuck:
-            self._stuck.add(uid_of(pod))
+        if uid_of(pod) not in self._late:
+            self._late.add(uid_of(pod))
             for key in self.heads():
                 self._wake(key)
 
@@ -155,10 +156,8 @@ class Gate:
         self._turns.end(key)
         self._returns.add_turn(key)
 
-    def put_back(self, key: Key, pod: Object) -> None:
-        """The same for one that was late, which waits where it did before. As long as its pod is there, that is late,
-        though the next one has more time."""
-        self._stuck.add(uid_of(pod))
+    def put_back(self, key: Key) -> None:
+        """The same for one that was late, which waits where it did before."""
         self._turns.end(key)
         self._returns.add_late(key)
 
@@ -177,11 +176,8 @@ class Gate:
 
     def _surplus(self) -> set[Key]:
         busy, workers = self._busy(), self._workers()
-        late = {key for key, pod in workers.items() if is_running(pod) and self._was_late(key, pod)}
+        late = {key for key, pod in workers.items() if uid_of(pod) in self._late}
         return surplus(workers, busy, late, self.limit)
-
-    def _was_late(self, key: Key, pod: Object) -> bool:
-        return uid_of(pod) in self._stuck or start_seconds(pod) >= self._returns.patience(key)
 
     def has_had_its_turn(self, key: Key) -> bool:
         """Whether the worker of that key is to give its place to one that waits."""
@@ -214,12 +210,11 @@ class Gate:
     def _busy(self) -> set[Key]:
         workers = self._workers()
         self._admitted -= workers.keys()
-        self._stuck &= {uid_of(pod) for pod in workers.values()}
-        return self._admitted | {key for key, pod in workers.items() if self._holds_place(key, pod)}
-
-    def _holds_place(self, key: Key, pod: Object) -> bool:
-        has_place = holds_place(pod, self._clock, self._returns.patience(key))
-        return has_place and (uid_of(pod) not in self._stuck or is_running(pod))
+        self._late &= {uid_of(pod) for pod in workers.values()}
+        kept = {key for key, pod in workers.items() if holds_place(pod, self._clock, self._returns.patience(key))}
+        self._late |= {uid_of(pod) for key, pod in workers.items() if key not in kept}
+        has_place = {key for key in kept if is_running(workers[key]) or uid_of(workers[key]) not in self._late}
+        return self._admitted | has_place
 
     def _workers(self) -> dict[Key, Object]:
         labelled = (pod for pod in self._pods.list() if TRANSFER in (pod["metadata"].get("labels") or {}))

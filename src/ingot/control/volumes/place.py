@@ -1,7 +1,6 @@
 """Which workers have one of the places at the gate, by what their pods say of themselves."""
 
 from collections.abc import Mapping, Set
-from datetime import datetime
 
 from ingot.api.cdi.names import CLONER_PREFIX, DEVICE_PATH, IMPORTER_PREFIX, SIZE_PREFIX
 from ingot.api.object import Object, name_of, namespace_of, uid_of
@@ -67,12 +66,6 @@ def begins_anew(pod: Object) -> bool:
     """Whether another pod in its place could not go on: how far a device is filled is noted in its pod."""
     containers = pod["spec"].get("containers") or ()
     return any(each["devicePath"] == DEVICE_PATH for one in containers for each in one.get("volumeDevices", ()))
-
-
-def start_seconds(pod: Object) -> float:
-    """How long after it was made its worker was started last; 0 where nobody says when that was."""
-    when = _started(pod)
-    return datetime.fromisoformat(when).timestamp() - created(pod) if when else 0.0
 
 
 def surplus(workers: Mapping[Key, Object], busy: Set[Key], late: Set[Key], limit: int) -> set[Key]:
