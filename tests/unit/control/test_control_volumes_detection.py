@@ -4,9 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from ingot.api.cdi.names import TRANSFER
+from ingot.api.cdi.names import COMPONENT, TRANSFER
 from ingot.api.object import Object
 from ingot.api.resources import DATA_VOLUMES
+from ingot.api.status import ApiError
 from ingot.control.volumes.detection import Detection
 from ingot.control.volumes.fault import VolumeFault
 from ingot.control.volumes.gate import TRANSFERS, gate_of
@@ -114,6 +115,80 @@ async def test_how_often_its_pod_was_started_again_is_told() -> None:
     with pytest.raises(VolumeFault) as caught:
         await detection.size(volume, {"http": {"url": "http://far/disk"}})
     assert (caught.value.reason, caught.value.restarts) == ("NotFound", 2)
+
+
+class Taken:
+    """A client of a server where the name is taken, by a pod that no cache has."""
+
+    def __init__(self, pod: Object | None) -> None:
+        self.pod = pod
+
+    async def create(self, *_: Any) -> Object:
+        raise ApiError(409, "AlreadyExists", "there is one")
+
+    async def get(self, *_: Any) -> Object:
+        if self.pod is None:
+            raise ApiError(404, "NotFound", "it has just gone")
+        return self.pod
+
+
+LABELS = {COMPONENT: "size-detection", TRANSFER: "true"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"labels": LABELS, "ownerReferences": []}, "NameTaken"),
+        ({"labels": {TRANSFER: "true"}}, "NameTaken"),
+        ({"labels": {COMPONENT: "size-detection"}}, "NameTaken"),
+        ({"labels": LABELS, "deletionTimestamp": BORN}, "LeftoverEnding"),
+        (None, "LeftoverEnding"),
+    ],
+    ids=["another's", "not followed", "not counted", "ending", "gone"],
+)
+async def test_one_whose_pod_s_name_is_taken_says_so_and_keeps_nobody_waiting(
+    metadata: dict[str, Any] | None, reason: str
+) -> None:
+    """Four pods of such names, made by a tenant, stopped all transfers of a cluster."""
+    volume = _volume("0")
+    manager = Manager(cast("Client", Taken(None if metadata is None else _pod(volume, **metadata))))
+    detection, gate = Detection(manager), gate_of(manager)
+    with pytest.raises(VolumeFault) as caught:
+        await detection.size(volume, {"http": {"url": "http://far/disk"}})
+    assert caught.value.reason == reason
+    assert 'pod "ns/size-detection-uid-0"' in caught.value.message
+    assert caught.value.retry
+    assert [gate.admit(target(str(index))) for index in range(TRANSFERS)] == [0] * TRANSFERS
+
+
+async def test_one_whose_pod_is_not_known_yet_keeps_its_place() -> None:
+    volume = _volume("0")
+    manager = Manager(cast("Client", Taken(_pod(volume, labels=LABELS))))
+    detection, gate = Detection(manager), gate_of(manager)
+    with pytest.raises(VolumeFault) as caught:
+        await detection.size(volume, {"http": {"url": "http://far/disk"}})
+    assert caught.value.reason == "SizeDetectionPodNotReady"
+    assert caught.value.retry
+    assert [gate.admit(target(str(index))) for index in range(TRANSFERS)] == [0] * (TRANSFERS - 1) + [1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [({"ownerReferences": []}, "NameTaken"), ({"deletionTimestamp": BORN}, "SizeDetectionPodNotReady")],
+    ids=["another's", "ending"],
+)
+async def test_one_whose_pod_s_name_is_taken_by_one_that_is_known_has_no_place(
+    metadata: dict[str, Any], reason: str
+) -> None:
+    """The cache hears of it after the place was given."""
+    manager = Manager(cast("Client", Made()))
+    detection, gate, volume = Detection(manager), gate_of(manager), _volume("0")
+    assert gate.admit_look({**volume, "metadata": {**volume["metadata"], "creationTimestamp": BORN}}) == 0
+    fill(detection.pods.cache, _pod(volume, **metadata))
+    with pytest.raises(VolumeFault) as caught:
+        await detection.size(volume, {"http": {"url": "http://far/disk"}})
+    assert (caught.value.reason, bool(caught.value.retry)) == (reason, True)
+    assert [gate.admit(target(str(index))) for index in range(TRANSFERS)] == [0] * TRANSFERS
 
 
 async def test_it_is_looked_for_after_transfers_that_go_on() -> None:

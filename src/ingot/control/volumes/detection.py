@@ -7,18 +7,17 @@ import msgspec
 from ingot.api.cdi.names import COMPONENT, SIZE_PREFIX
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import PODS
-from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import is_owned
 from ingot.control.reach import Reach
 from ingot.control.volumes import importing, outcome, worker
 from ingot.control.volumes.care import Care
 from ingot.control.volumes.fault import VolumeFault
-from ingot.control.volumes.filler import Failed, Reading, Waiting
+from ingot.control.volumes.filler import Failed, Hindered, Reading, Waiting
 from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.marks import phase_of
 from ingot.control.volumes.place import looking
-from ingot.control.volumes.prime import not_made
+from ingot.control.volumes.prime import in_the_way
 from ingot.control.volumes.progress import Readings
 from ingot.control.volumes.wishes import NOTHING, Wishes, configs_of, wishes_in
 from ingot.control.writing import delete
@@ -91,7 +90,11 @@ class Detection:
         pod = self.pods.cache.get(pod_key(volume))
         if pod is None:
             return await self._begin(volume, content)
-        if not is_owned(pod, volume) or is_deleting(pod):
+        if not is_owned(pod, volume):
+            self._gate.leave(looking(key_of(volume)))
+            raise _fault(in_the_way(f'pod "{key_of(pod)}"', gone=is_deleting(pod)))
+        if is_deleting(pod):
+            self._gate.leave(looking(key_of(volume)))
             message = f'pod "{name_of(pod)}" of before is still there; tried again'
             raise self._not_yet(message, _LATER_SECONDS)
         if phase_of(pod) == "Succeeded":
@@ -128,18 +131,17 @@ class Detection:
         job = inspect_job(content, volume["spec"].get("priorityClassName") or "", wishes)
         pod = worker.bare(volume, key.name, job, self._outfit, wishes)
         try:
-            await self._make(pod)
+            await self._make(volume, pod)
         except Exception:
             self._gate.leave(looking(key_of(volume)))
             raise
-        raise self._not_yet(_looked_for(pod))
+        raise self._not_yet(_looked_for(pod), _TURN_SECONDS)
 
-    async def _make(self, pod: Object) -> None:
+    async def _make(self, volume: Object, pod: Object) -> None:
         try:
-            await self._client.create(PODS, pod)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                raise _refused(error) from error
+            await worker.made(self._client, volume, pod)
+        except Hindered as hindered:
+            raise _fault(hindered) from hindered
 
     def _not_yet(
         self, message: str, retry: float | None = None, restarts: int = 0, reading: Reading | None = None
@@ -177,6 +179,6 @@ def _told(pod: Object) -> int:
     return found.virtual_size
 
 
-def _refused(error: ApiError) -> VolumeFault:
-    said = not_made("the pod that looks for the size of the image", error).step
+def _fault(hindered: Hindered) -> VolumeFault:
+    said = hindered.step
     return VolumeFault(said.reason, said.message, retry=said.again)

@@ -20,6 +20,7 @@ from ingot.control.volumes.wishes import NOTHING, Wishes
 from ingot.control.writing import live
 from ingot.images.blocks import blocks_within
 from ingot.kube.cache import Cache, Key, key_of
+from ingot.kube.client import Client
 from ingot.kube.objects import is_deleting, set_controller_reference
 
 CONTAINER = "worker"
@@ -177,16 +178,27 @@ def literal(text: str) -> str:
 
 async def ensure(means: Means, prime: Object, job: Job) -> Object:
     """The pod that fills a prime as the server has it, made if it is not there. Raises Hindered where it cannot be."""
-    wanted = render(prime, job, means.outfit, means.wishes)
+    return await made(means.client, prime, render(prime, job, means.outfit, means.wishes))
+
+
+async def made(client: Client, owner: Object, wanted: Object) -> Object:
+    """A pod of that owner as the server has it, made if it is not there. Raises Hindered where it cannot be."""
     try:
-        return await means.client.create(PODS, wanted)
+        return await client.create(PODS, wanted)
     except ApiError as error:
         if error.reason != "AlreadyExists":
             raise not_made(f'pod "{key_of(wanted)}"', error) from error
-    found = await live(means.client, PODS, name_of(wanted), namespace_of(wanted))
-    if found is not None and is_owned(found, prime) and not is_deleting(found):
+    found = await live(client, PODS, name_of(wanted), namespace_of(wanted))
+    if found is not None and is_owned(found, owner) and _is_followed(found, wanted) and not is_deleting(found):
         return found
     raise in_the_way(f'pod "{key_of(wanted)}"', gone=found is None or is_deleting(found))
+
+
+def _is_followed(found: Object, wanted: Object) -> bool:
+    """Whether a pod has the labels by which caches and the gate would know the one that is wanted: a place that was
+    given to one that they never hear of would be lost."""
+    labels, expected = found["metadata"].get("labels") or {}, wanted["metadata"]["labels"]
+    return all(name in labels for name in (names.COMPONENT, names.TRANSFER) if name in expected)
 
 
 def of_prime(pods: Cache, prime: Object, prefix: str) -> Object | None:
