@@ -9,13 +9,14 @@ import pytest
 from control.population import population
 from control.world import World
 from eventual import eventually
-from ingot.api.cdi.names import SIZE_PREFIX
+from ingot.api.cdi.names import CLONE_TYPE, POD_PHASE, SIZE_PREFIX
 from ingot.api.object import Object, uid_of
 from ingot.api.resource import Resource
-from ingot.api.resources import DATA_VOLUMES, IMPORT_SOURCES, PODS, VOLUME_CLAIMS
+from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, IMPORT_SOURCES, PODS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.volumes.datavolumes import DataVolumes
 from ingot.control.volumes.gate import TRANSFERS
+from ingot.control.volumes.marks import phase_of
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, controller_of
@@ -44,6 +45,18 @@ def refuses(monkeypatch: pytest.MonkeyPatch, kind: Resource, error: ApiError) ->
         return await create(self, resource, obj, **options)
 
     monkeypatch.setattr(Client, "create", guarded)
+
+
+def notes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody's webhook lets no status of a DataVolume say where it comes from."""
+    patch = Client.patch
+
+    async def guarded(self: Client, resource: Resource, name: str, body: Object, *given: Any, **options: Any) -> Object:
+        if resource == DATA_VOLUMES and "origin" in body.get("status", {}):
+            raise ApiError(403, "Forbidden", "may not read there")
+        return await patch(self, resource, name, body, *given, **options)
+
+    monkeypatch.setattr(Client, "patch", guarded)
 
 
 async def volume(lab: World, name: str, **storage: Any) -> Object:
@@ -100,3 +113,24 @@ async def test_one_whose_claim_or_source_is_refused_says_why(
     monkeypatch.undo()
     await lab.pass_time(10)
     await lab.until(VOLUME_CLAIMS, "refused", bool)
+
+
+async def test_a_clone_under_way_is_told_though_nobody_may_note_where_its_source_has_moved(
+    lab: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was Pending again, with no claim."""
+    claimed = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
+    await lab.create(VOLUME_CLAIMS, {"metadata": {"name": "golden"}, "spec": claimed})
+    link = {"source": {"pvc": {"namespace": lab.namespace, "name": "golden"}}}
+    await lab.create(DATA_SOURCES, {"metadata": {"name": "fedora"}, "spec": link})
+    spec = {"sourceRef": {"kind": "DataSource", "name": "fedora"}, "storage": claimed}
+    await lab.create(DATA_VOLUMES, {"metadata": {"name": "copy"}, "spec": spec})
+    await lab.until(DATA_VOLUMES, "copy", lambda each: phase_of(each) == "CloneScheduled")
+    notes_nothing(monkeypatch)
+    await lab.change(DATA_SOURCES, "fedora", {"spec": {"source": {"pvc": {"namespace": "default"}}}})
+    message = await told(lab, "copy", "ErrClaimNotValid")
+    assert message == "status.origin was refused: may not read there; tried again in 10 s"
+    under_way = {CLONE_TYPE: "copy", POD_PHASE: "Running"}
+    await lab.change(VOLUME_CLAIMS, "copy", {"metadata": {"annotations": under_way}})
+    found = await lab.until(DATA_VOLUMES, "copy", lambda each: phase_of(each) == "CloneInProgress")
+    assert (condition(found, "Bound") or {})["reason"] == "Pending"

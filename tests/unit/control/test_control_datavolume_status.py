@@ -193,6 +193,23 @@ def test_a_claim_that_lost_its_volume_has_failed() -> None:
     assert conditions(volume)["Ready"] == ("False", "ErrClaimLost")
 
 
+def test_what_is_in_the_way_beside_a_claim_changes_nothing_of_how_far_that_is() -> None:
+    fault = VolumeFault("ErrClaimNotValid", "status.origin was refused", retry=10)
+    reading = json.dumps({"done": 5, "total": 10, "rate": 1})
+    under_way = claim(CLONE_TYPE="copy", POD_PHASE="Running", RUNNING="true", PROGRESS=reading)
+    volume = told(Seen(claim=under_way, operation=CLONE, fault=fault))
+    assert (volume["status"]["phase"], volume["status"]["progress"]) == ("CloneInProgress", "50.00%")
+    assert volume["status"]["claimName"] == "disk"
+    assert {kind: each[0] for kind, each in conditions(volume).items()} == {
+        "Bound": "False",
+        "Ready": "False",
+        "Running": "True",
+    }
+    assert (condition(volume, "Ready") or {})["message"] == "status.origin was refused"
+    told(Seen(claim=claim("Bound", POD_PHASE="Succeeded"), operation=CLONE, fault=fault), volume)
+    assert (volume["status"]["phase"], conditions(volume)["Ready"][0]) == ("Succeeded", "True")
+
+
 def test_what_is_in_the_way_is_told_until_it_is_gone() -> None:
     volume = told(Seen(fault=VolumeFault("CloneWithoutSource", "no such claim")))
     assert volume["status"]["phase"] == "Pending"

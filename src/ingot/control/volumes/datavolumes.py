@@ -1,10 +1,13 @@
 """DataVolume: a claim that is filled by a populator, and how that fares (G1)."""
 
+from dataclasses import replace
+
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resource import Resource
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
+from ingot.control.owning import is_owned
 from ingot.control.volumes import adoption, claim, events, source, status
 from ingot.control.volumes.fault import VolumeFault
 from ingot.control.volumes.maker import Maker
@@ -90,9 +93,10 @@ class DataVolumes:
             return None
         try:
             volume = await self._maker.noted(volume)
-            seen = await self._look(volume)
         except VolumeFault as fault:
-            seen = Seen(fault=fault)
+            seen = self._begun(volume, fault)
+        else:
+            seen = await self._looked(volume)
         if seen.claim is not None and seen.filled:
             volume = await adoption.remember(self._client, volume, seen.claim)
         if seen.claim is None and status.failure_of(seen):
@@ -100,6 +104,19 @@ class DataVolumes:
             await self._maker.remove(volume)
         await self._finish(await self._tell(volume, seen), seen)
         return Result(seen.fault.retry) if seen.fault and seen.fault.retry else None
+
+    def _begun(self, volume: Object, fault: VolumeFault) -> Seen:
+        """How far its claim is for which nothing may be made at this moment."""
+        known = self._claims.cache.get(key_of(volume))
+        if known is None or is_deleting(known) or not is_owned(known, volume):
+            return Seen(fault=fault)
+        return replace(self._seen(volume, known), fault=fault)
+
+    async def _looked(self, volume: Object) -> Seen:
+        try:
+            return await self._look(volume)
+        except VolumeFault as fault:
+            return Seen(fault=fault)
 
     async def _look(self, volume: Object) -> Seen:
         """Make the claim if there is none, and say how things are. Raises VolumeFault for what is in the way."""
@@ -118,6 +135,9 @@ class DataVolumes:
         if known is not None:
             found = await self._maker.hastened(volume, found)
             await self._maker.check(volume, found)
+        return self._seen(volume, found, ended=ended)
+
+    def _seen(self, volume: Object, found: Object, *, ended: bool = False) -> Seen:
         return Seen(
             claim=found,
             operation=source.populator_of(found),

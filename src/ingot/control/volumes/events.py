@@ -48,7 +48,7 @@ def _record_step(recorder: Recorder, volume: Object, reached: str, seen: Seen) -
         ready = condition(volume, status.READY) or {}
         reason = f"{seen.operation}Failed" if seen.operation else ready.get("reason", "Failed")
         recorder.record(volume, reason, f"{what} failed: {ready.get('message', '')}", "Warning")
-    elif reached in _STEPS and seen.fault is None:
+    elif reached in _STEPS and (seen.fault is None or seen.claim is not None):
         recorder.record(volume, reached, f"{what} {_STEPS[reached]}")
 
 

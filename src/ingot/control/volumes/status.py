@@ -31,7 +31,7 @@ class Seen:
 
     `claim` is the one of its name that is the DataVolume's own. `operation` fills it; None where that is not up to us.
     `filled`: it was filled before. `ended`: the DataVolume was, and is never to be again, whatever comes of its claim.
-    `waits`: it is not filled until something uses it. `fault` says what is in the way.
+    `waits`: it is not filled until something uses it. `fault` says what is in the way; beside a claim, that goes on.
     """
 
     claim: Object | None = None
@@ -78,10 +78,8 @@ def write(volume: Object, seen: Seen, now: float) -> None:
 
 
 def _phase(seen: Seen) -> str:
-    if seen.fault is not None:
-        return seen.fault.phase
     if seen.claim is None:
-        return PENDING
+        return seen.fault.phase if seen.fault is not None else PENDING
     if seen.filled or seen.ended:
         return SUCCEEDED
     if seen.operation is None:
@@ -168,7 +166,7 @@ def _conditions(volume: Object, seen: Seen, failure: VolumeFault | None, now: fl
     ready = status["phase"] == SUCCEEDED and seen.claim is not None and is_bound(seen.claim)
     set_condition(volume, BOUND, *_bound(seen, fault), now)
     running, reason, message = _running(seen, failure, ready=ready)
-    if fault is not None:
+    if fault is not None and not ready:
         set_condition(volume, READY, "False", fault.reason, fault.message, now)
     else:
         set_condition(volume, READY, str(ready), _TRANSFER_RUNNING if running == "True" else "", "", now)
