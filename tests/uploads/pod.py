@@ -12,6 +12,7 @@ import pytest
 from eventual import eventually
 from ingot.control.reach import Line
 from ingot.control.uploads.credentials import Credentials
+from ingot.control.uploads.token import Grant
 from ingot.host import sockets
 from ingot.images.upload import Fill, Upload, most_bytes
 from ingot.web.destination import Destination, Destinations
@@ -29,7 +30,10 @@ class OnePod(Destinations):
     def __init__(self, found: Destination) -> None:
         self._found = found
 
-    async def find(self, token: str) -> Destination:
+    async def grant(self, token: str) -> Grant:
+        return Grant("default", "disk", "a-claim", 0)
+
+    async def find(self, grant: Grant) -> Destination:
         return self._found
 
 
@@ -55,7 +59,7 @@ class Pod:
     @asynccontextmanager
     async def behind_endpoint(self) -> AsyncIterator[None]:
         """The client speaks to the endpoint that passes its upload on."""
-        destination = Destination(Line("pod", self.socket), Credentials(bytes(32), "word"), "a-claim", "default")
+        destination = Destination(Line("pod", self.socket), Credentials(bytes(32), "word"), "a-claim")
         direct = self._http, self._path
         self._path = "/v1beta1/upload"
         async with _answering(Door(Proxy(OnePod(destination))), self._directory / "endpoint") as self._http:

@@ -102,7 +102,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         own = base64.b64encode((tmp_path / "tls" / "tls.crt").read_bytes()).decode()
         word = base64.b64encode(worker.word.encode()).decode()
         line = Line(worker.url.removeprefix("https://").rstrip("/"))
-        destination = Destination(line, credentials_of({"data": {"tls.crt": own, "word": word}}), "a-claim", "default")
+        destination = Destination(line, credentials_of({"data": {"tls.crt": own, "word": word}}), "a-claim")
         async with RawTestServer(Proxy(OnePod(destination))) as server:
             yield Desk(worker, str(server.make_url("")).rstrip("/"))
 

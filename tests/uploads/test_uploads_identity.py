@@ -11,6 +11,7 @@ from aiohttp.test_utils import RawTestServer
 
 from ingot.control.reach import Line
 from ingot.control.uploads.credentials import Credentials, credentials_of, new_data
+from ingot.control.uploads.token import Grant
 from ingot.web.destination import Destination, Destinations
 from ingot.web.proxy import Proxy
 from uploads.worker_process import UploadWorker
@@ -22,14 +23,17 @@ class OnePod(Destinations):
     def __init__(self, found: Destination) -> None:
         self._found = found
 
-    async def find(self, token: str) -> Destination:
+    async def grant(self, token: str) -> Grant:
+        return Grant("default", "disk", "a-claim", 0)
+
+    async def find(self, grant: Grant) -> Destination:
         return self._found
 
 
 async def code_of_upload(worker: UploadWorker, credentials: Credentials) -> int:
     """What the endpoint answers who sends a mebibyte to the worker, where it knows it by these credentials."""
     line = Line(worker.url.removeprefix("https://").rstrip("/"))
-    async with RawTestServer(Proxy(OnePod(Destination(line, credentials, "a-claim", "default")))) as server:
+    async with RawTestServer(Proxy(OnePod(Destination(line, credentials, "a-claim")))) as server:
         url, headers = server.make_url("/v1beta1/upload"), {"Authorization": "Bearer of-a-test"}
         async with aiohttp.ClientSession() as session, session.put(url, data=bytes(1 << 20), headers=headers) as answer:
             return answer.status

@@ -13,7 +13,7 @@ from ingot.control.reach import Line, Reach
 from ingot.control.uploads.credentials import Credentials, credentials_of
 from ingot.control.uploads.key import SigningKey
 from ingot.control.uploads.target import pod_name
-from ingot.control.uploads.token import read
+from ingot.control.uploads.token import Grant, read
 from ingot.control.volumes.marks import is_prime
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
@@ -33,12 +33,11 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The pod of one upload: the way to it, how it is known, and the claim that it is for, with its namespace."""
+    """The pod of one upload: the way to it, how it is known, and the claim that it is for."""
 
     line: Line
     credentials: Credentials
     claim_uid: str
-    namespace: str
 
 
 class Destinations:
@@ -50,11 +49,15 @@ class Destinations:
         self._clock = clock
         self._key = SigningKey(client, clock)
 
-    async def find(self, token: str) -> Destination:
-        """Raises Refused, NotReady, and ApiError or ConnectionFailed of the API."""
-        grant = read(await self._key.get(), token, self._clock.time())
-        if grant is None:
+    async def grant(self, token: str) -> Grant:
+        """What the token says, of which nothing is looked at yet. Raises as `find` does."""
+        found = read(await self._key.get(), token, self._clock.time())
+        if found is None:
             raise Refused
+        return found
+
+    async def find(self, grant: Grant) -> Destination:
+        """Raises Refused, NotReady, and ApiError or ConnectionFailed of the API."""
         claim = await self._get(VOLUME_CLAIMS, grant.name, grant.namespace)
         if claim is None or uid_of(claim) != grant.uid or not is_waiting(claim):
             raise Refused
@@ -77,7 +80,7 @@ class Destinations:
             raise NotReady(
                 f"{where} cannot be uploaded to: Secret {name} was changed; delete the pod {name}"
             ) from error
-        return Destination(line, credentials, grant.uid, grant.namespace)
+        return Destination(line, credentials, grant.uid)
 
     async def _filled(self, claim: Object) -> Object | None:
         """The claim whose pod takes the upload: the prime, unless that takes it itself. None while there is none."""

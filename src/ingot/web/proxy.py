@@ -12,7 +12,7 @@ from aiohttp import web
 
 from ingot.api.status import ApiError
 from ingot.control.reach import Line
-from ingot.control.uploads.token import MOST_CHARACTERS
+from ingot.control.uploads.token import MOST_CHARACTERS, Grant
 from ingot.kube.transport import ConnectionFailed
 from ingot.web import cors
 from ingot.web.body import ENCODING, IDENTITY, LENGTH, OFFSET, BadBody, Cut, pieces
@@ -66,12 +66,10 @@ class Proxy:
 
     async def _answer(self, request: web.BaseRequest, path: str) -> web.Response:
         try:
-            destination = await self._destinations.find(_token(request))
-            if destination.claim_uid in self._filled:
-                raise Refused
-            if why := self._full(destination.namespace):
+            grant = await self._destinations.grant(_token(request))
+            if why := self._full(grant.namespace):
                 return refusal(503, f"{why}; try again later", {"Retry-After": "10"})
-            return await self._counted(request, destination, path)
+            return await self._counted(request, grant, path)
         except Refused:
             challenge = {"WWW-Authenticate": "Bearer"}
             return refusal(401, "Unauthorized: ask for a new token, with an UploadTokenRequest", challenge)
@@ -94,13 +92,17 @@ class Proxy:
             return f"{MOST_OF_NAMESPACE} uploads of namespace {namespace} are under way, which is its share"
         return f"{MOST_UPLOADS} uploads are under way" if self._running.total() >= MOST_UPLOADS else ""
 
-    async def _counted(self, request: web.BaseRequest, destination: Destination, path: str) -> web.Response:
-        self._running[destination.namespace] += 1
+    async def _counted(self, request: web.BaseRequest, grant: Grant, path: str) -> web.Response:
+        """From the first question to the API on, which has many clients."""
+        self._running[grant.namespace] += 1
         try:
+            destination = await self._destinations.find(grant)
+            if destination.claim_uid in self._filled:
+                raise Refused
             return await self._pass_on(request, destination, path)
         finally:
             # Without those that have none any more: there may be any number of namespaces.
-            self._running -= Counter([destination.namespace])
+            self._running -= Counter([grant.namespace])
 
     async def _pass_on(self, request: web.BaseRequest, destination: Destination, path: str) -> web.Response:
         """A pod that runs may not listen yet; nothing was taken from the client then."""

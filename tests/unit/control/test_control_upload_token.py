@@ -1,6 +1,8 @@
 """Upload tokens: good for one claim and a short time, and for nothing else (B8)."""
 
+import asyncio
 import base64
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -9,8 +11,10 @@ from hypothesis import strategies as some
 from ingot.api.cdi.filling import is_waiting
 from ingot.api.object import Object
 from ingot.control.uploads.credentials import credentials_of, new_data
+from ingot.control.uploads.key import SigningKey
 from ingot.control.uploads.target import is_target, pod_name
 from ingot.control.uploads.token import LIFETIME_SECONDS, MOST_CHARACTERS, Grant, issue, read
+from ingot.kube.client import Client
 
 KEY = b"k" * 32
 NOW = 1_700_000_000.0
@@ -105,3 +109,23 @@ def test_a_claim_with_the_annotation_takes_the_upload_itself_though_it_is_bound(
 def test_a_claim_that_is_filled_or_over_waits_no_more(changes: Object) -> None:
     assert is_waiting(a_target())
     assert not is_waiting(a_target(**changes))
+
+
+class Slow:
+    """A client that answers with the key, once others have had their turn."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def get(self, *_: Any) -> Object:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return {"data": {"key": base64.b64encode(KEY).decode()}}
+
+
+async def test_the_key_is_asked_for_once_however_many_want_it() -> None:
+    """Whoever sends words that are no token could have it asked for without end while the API is slow."""
+    client = Slow()
+    key = SigningKey(cast("Client", client))
+    assert set(await asyncio.gather(*(key.get() for _ in range(100)))) == {KEY}
+    assert client.asked == 1

@@ -10,6 +10,7 @@ from aiohttp.test_utils import make_mocked_request
 from eventual import eventually
 from ingot.control.reach import Line
 from ingot.control.uploads.credentials import Credentials
+from ingot.control.uploads.token import Grant
 from ingot.web.body import BadBody, Cut
 from ingot.web.destination import Destination, Destinations, Refused
 from ingot.web.proxy import MOST_OF_NAMESPACE, MOST_UPLOADS, Proxy, _body
@@ -31,12 +32,20 @@ class Namespaces(Destinations):
 
     def __init__(self) -> None:
         self.told = asyncio.Event()
+        self.answers = asyncio.Event()
+        self.answers.set()
+        self.asked = 0
 
-    async def find(self, token: str) -> Destination:
+    async def grant(self, token: str) -> Grant:
         if not token:
             await self.told.wait()
             raise Refused
-        return Destination(Line("pod"), Credentials(b"", ""), "a-claim", token)
+        return Grant(token, "disk", "a-claim", 0)
+
+    async def find(self, grant: Grant) -> Destination:
+        self.asked += 1
+        await self.answers.wait()
+        return Destination(Line("pod"), Credentials(b"", ""), grant.uid)
 
 
 class Busy(Proxy):
@@ -78,6 +87,21 @@ async def test_a_namespace_has_its_share_of_the_uploads() -> None:
     assert await asyncio.gather(*proxy.send("late")) == [503]
     proxy.let_go.set()
     assert set(await asyncio.gather(*going, *proxy.send("a"), *proxy.send("late"))) == {200}
+
+
+async def test_what_is_asked_of_the_api_has_the_same_bounds() -> None:
+    """Whoever had one token could have it asked without end."""
+    proxy = Busy()
+    proxy.let_go.set()
+    proxy.namespaces.answers.clear()
+    going = proxy.send("a", MOST_OF_NAMESPACE)
+    assert await asyncio.gather(*proxy.send("a")) == [503]
+    for number in range(MOST_UPLOADS // MOST_OF_NAMESPACE - 1):
+        going += proxy.send(f"other-{number}", MOST_OF_NAMESPACE)
+    assert await asyncio.gather(*proxy.send("late")) == [503]
+    assert proxy.namespaces.asked == MOST_UPLOADS
+    proxy.namespaces.answers.set()
+    assert set(await asyncio.gather(*going, *proxy.send("late"))) == {200}
 
 
 async def test_tokens_that_open_nothing_take_no_place() -> None:

@@ -1,5 +1,6 @@
 """The key that upload tokens are signed with: in a Secret of Ingot's own namespace, made when it is first needed."""
 
+import asyncio
 import base64
 import binascii
 import secrets
@@ -20,20 +21,22 @@ _SECONDS = 30.0
 
 
 class SigningKey:
-    """The key, asked for once in a while."""
+    """The key, asked for once in a while, however many want it."""
 
     def __init__(self, client: Client, clock: Clock = SYSTEM) -> None:
         self._client = client
         self._clock = clock
         self._key = b""
         self._until = 0.0
+        self._asking = asyncio.Lock()
 
     async def get(self) -> bytes:
         """Raises ApiError, also for a Secret that somebody else has put there."""
-        if self._clock.monotonic() >= self._until:
-            self._key = _key_of(await self._secret())
-            self._until = self._clock.monotonic() + _SECONDS
-        return self._key
+        async with self._asking:
+            if self._clock.monotonic() >= self._until:
+                self._key = _key_of(await self._secret())
+                self._until = self._clock.monotonic() + _SECONDS
+            return self._key
 
     async def _secret(self) -> Object:
         try:
