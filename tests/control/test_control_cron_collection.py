@@ -196,6 +196,39 @@ async def test_an_import_under_way_that_somebody_waits_for_stays_and_goes_after_
         await world.gone(DATA_IMPORT_CRONS, "fedora")
 
 
+@pytest.mark.parametrize("use", [_machine, _volume])
+async def test_an_import_that_has_failed_is_tried_again_whoever_waits_for_it(
+    crons: CronWorld, use: Callable[[CronWorld, str], Awaitable[tuple[Resource, str]]]
+) -> None:
+    world, digest = crons.world, crons.push("1")
+    await crons.cron()
+    name = crons.name_of(digest)
+    await crons.fail(name)
+    await crons.reason("ImportFailed")
+    failed = await world.get(DATA_VOLUMES, name)
+    await use(crons, name)
+    await world.pass_time(10)
+    await crons.look()
+    await world.until(DATA_VOLUMES, name, lambda each: uid_of(each) != uid_of(failed))
+    await crons.fill_anew(name)
+    await crons.serves(digest)
+
+
+async def test_an_overtaken_import_that_is_waited_for_tells_by_whom(crons: CronWorld) -> None:
+    world, bad = crons.world, crons.push("bad")
+    await crons.cron()
+    name = crons.name_of(bad)
+    await crons.fail(name)
+    await crons.reason("ImportFailed")
+    await _machine(crons, name)
+    await crons.look()
+    await crons.release("good")
+    await crons.event("ImportHeld", f'is used by VirtualMachine "{world.namespace}/user"', "Warning")
+    assert name in await crons.imports()
+    await world.client.delete(MACHINES, "user", world.namespace)
+    await world.gone(DATA_VOLUMES, name)
+
+
 async def test_an_import_that_is_waited_for_leaves_its_deleted_cron_alone_once_it_is_complete(crons: CronWorld) -> None:
     world = crons.world
     await crons.cron()

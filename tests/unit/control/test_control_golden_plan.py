@@ -91,7 +91,7 @@ def test_one_that_gets_nowhere_makes_room() -> None:
 def test_one_that_has_failed_is_tried_again_after_the_next_look() -> None:
     bad = failed(NEW, "2026-01-01T12:00:00Z")
     assert planned(cron(LAST_CRON_TIME="2026-01-01T11:00:00Z"), made(OLD), bad) == Plan()
-    assert planned(cron(LAST_CRON_TIME="2026-01-01T13:00:00Z"), made(OLD), bad) == Plan(drop=[bad])
+    assert planned(cron(LAST_CRON_TIME="2026-01-01T13:00:00Z"), made(OLD), bad) == Plan(anew=[bad])
     silent = {"LAST_CRON_TIME": "2026-01-01T13:00:00Z", "UNREACHABLE_SINCE": "2026-01-01T12:30:00Z"}
     assert planned(cron(**silent), made(OLD), bad) == Plan()
     assert planned(cron(NEWER), made(OLD), bad) == Plan(begin=True, drop=[bad])
@@ -135,6 +135,12 @@ def test_a_version_whose_claim_is_not_to_be_seen_is_not_taken_for_one_that_never
     assert planned(cron(), lost, made(NEW)).drop == []
 
 
+def test_a_version_that_served_and_has_lost_its_volume_is_not_taken_from_those_who_use_it() -> None:
+    lost = failed(NEW, "2026-01-01T12:00:00Z")
+    lost.any["metadata"]["annotations"][names.LAST_USE] = "2026-01-01T11:00:00.000000Z"
+    assert planned(cron(LAST_CRON_TIME="2026-01-01T13:00:00Z"), made(OLD), lost) == Plan(drop=[lost])
+
+
 @pytest.mark.parametrize("phase", ["", "Pending", "ImportScheduled", "Failed"])
 def test_a_version_that_was_complete_is_none_that_never_came_whatever_its_phase_says(phase: str) -> None:
     asked = {"LAST_CRON_TIME": "2026-01-01T13:00:00Z"}
@@ -163,7 +169,7 @@ def test_what_a_cron_of_before_imports_from_elsewhere_goes_and_what_it_has_impor
 ) -> None:
     stray = elsewhere(made(NEW, "ImportInProgress"), **source)
     assert planned(cron(""), stray) == Plan(drop=[stray])
-    assert planned(cron(NEW), stray) == Plan(drop=[stray])
+    assert planned(cron(NEW), stray) == Plan(anew=[stray])
     assert planned(cron(NEWER), stray) == Plan(begin=True, drop=[stray])
     whole = elsewhere(made(NEW), **source)
     assert planned(cron(NEW), whole) == Plan(whole)

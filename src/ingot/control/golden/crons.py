@@ -108,10 +108,16 @@ class Crons:
 
     async def _drop(self, cron: Object, todo: Plan) -> bool:
         """Delete what is of no use; whether some of it stays, for those who wait for it."""
+        for each in todo.anew:
+            why = _fault_of(each) or "the cron has another source by now"
+            await self._collector.remove(cron, each, f"{why}; it is made anew")
         is_held = False
         for each in todo.drop:
-            why = f"it has failed: {each.trouble}" if each.has_failed else "another version is wanted by now"
-            is_held |= bool(await self._collector.drop(cron, each, why))
+            why = _fault_of(each) or "another version is wanted by now"
+            if holder := await self._collector.drop(cron, each, why):
+                is_held = True
+                message = f'version {each.version}, in "{each.name}", is used by {holder}: it goes after that, as {why}'
+                self._events.record(cron, "ImportHeld", message, "Warning")
         return is_held
 
     async def _import(self, cron: Object, wanted: Wanted, imports: list[Import], todo: Plan) -> str:
@@ -165,6 +171,10 @@ class Crons:
         if after.get("reason") != before.get("reason"):
             quiet = after["status"] == "True" or after["reason"] in _QUIET
             self._events.record(cron, after["reason"], after["message"], "Normal" if quiet else "Warning")
+
+
+def _fault_of(found: Import) -> str:
+    return f"it has failed: {found.trouble}" if found.has_failed else ""
 
 
 def _mark(cron: Object, wanted: Wanted) -> None:

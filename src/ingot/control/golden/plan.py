@@ -14,11 +14,13 @@ from ingot.control.volumes.marks import annotation
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`target` is where the DataSource is to stand; None: where it is. `begin`: the wanted version is to be imported.
-    `drop` are imports that are of no use: failed, or overtaken."""
+    `drop` are imports that are of no use, and go when nobody waits for them. `anew` are those of the wanted version
+    that never were complete, and go at once: they come back under their names, which is what is waited for."""
 
     target: Import | None = None
     begin: bool = False
     drop: list[Import] = field(default_factory=list)
+    anew: list[Import] = field(default_factory=list)
 
 
 def plan(cron: Object, wanted: Wanted, imports: list[Import]) -> Plan:
@@ -34,8 +36,11 @@ def plan(cron: Object, wanted: Wanted, imports: list[Import]) -> Plan:
         return Plan(drop=strays)
     finished = None if pinned_to(cron) else _just_finished(cron, imports)
     if met:
-        failed = [each for each in met if each not in strays and _is_to_be_tried_again(cron, each)]
-        return Plan(finished, drop=[*others, *failed])
+        again = [each for each in met if each in strays or _is_to_be_tried_again(cron, each)]
+        overtaken = [each for each in others if each not in met]
+        # What has served, and has lost its volume since, is somebody's all the same.
+        lost = [each for each in again if each.has_been_complete]
+        return Plan(finished, drop=[*overtaken, *lost], anew=[each for each in again if each not in lost])
     under_way = [each for each in others if each.is_under_way and not each.is_stuck and each not in strays]
     if under_way:
         return Plan(finished, drop=[each for each in others if each not in under_way])
