@@ -47,6 +47,27 @@ def test_of_an_older_version_the_copy_in_the_wanted_class_stays() -> None:
     assert goes(here, there, second, third, at=third, importsToKeep=2) == [there, here]
 
 
+def broken(found: Import) -> Import:
+    """One that served, and has failed since."""
+    return Import({**(found.volume or {}), "status": {"phase": "Failed"}}, found.claim)
+
+
+def test_a_version_that_has_failed_since_it_served_is_the_first_to_go() -> None:
+    first, second, third, fourth = (kept(each, at) for at, each in enumerate((FIRST, SECOND, THIRD, FOURTH)))
+    lost = broken(third)
+    assert goes(first, second, lost, fourth, at=fourth) == [lost]
+    assert goes(second, lost, fourth, at=fourth) == []
+    here, there = broken(kept(SECOND, 3)), kept(SECOND, 2, "slow")
+    assert goes(here, there, fourth, at=fourth) == [here]
+
+
+def test_a_version_that_is_on_its_way_again_is_not_collected() -> None:
+    first, second = kept(FIRST, 1), kept(SECOND, 2)
+    again = Import({**(first.volume or {}), "status": {"phase": "ImportInProgress"}}, None)
+    assert goes(again, second, at=second, importsToKeep=1) == []
+    assert goes(first, second, at=second, importsToKeep=1) == [first]
+
+
 def test_a_version_that_is_served_from_a_class_that_is_not_wanted_stays() -> None:
     first, second = kept(FIRST, 1), kept(SECOND, 2, "slow")
     assert goes(first, second, at=second) == []

@@ -135,6 +135,15 @@ def test_a_version_whose_claim_is_not_to_be_seen_is_not_taken_for_one_that_never
     assert planned(cron(), lost, made(NEW)).drop == []
 
 
+def test_an_import_that_was_given_a_foreign_volume_is_tried_again_and_overtaken_as_any_other() -> None:
+    bad = failed(NEW, "2026-01-01T12:00:00Z")
+    claim: Any = made(NEW).claim
+    claim["metadata"]["annotations"][names.FAILURE] = '{"reason": "ForeignVolume", "message": "not filled for it"}'
+    foreign = Import(bad.volume, claim)
+    assert planned(cron(LAST_CRON_TIME="2026-01-01T13:00:00Z"), made(OLD), foreign) == Plan(anew=[foreign])
+    assert planned(cron(NEWER), made(OLD), foreign) == Plan(begin=True, drop=[foreign])
+
+
 def test_a_version_that_served_and_has_lost_its_volume_is_not_taken_from_those_who_use_it() -> None:
     lost = failed(NEW, "2026-01-01T12:00:00Z")
     lost.any["metadata"]["annotations"][names.LAST_USE] = "2026-01-01T11:00:00.000000Z"

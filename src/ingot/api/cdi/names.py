@@ -39,6 +39,8 @@ RUNNING_REASON = "cdi.kubevirt.io/storage.condition.running.reason"
 CLONE_TYPE = "cdi.kubevirt.io/cloneType"
 PROGRESS = "ingot.io/progress"
 FAILURE = "ingot.io/failure"
+# A reason in FAILURE: the claim was bound to a volume that was not filled for it.
+FOREIGN_VOLUME = "ForeignVolume"
 QUEUED = "ingot.io/queued"
 # What was `fetched` for it and what was `reused` of the claim in DELTA_FROM, in bytes.
 DELTA = "ingot.io/delta"

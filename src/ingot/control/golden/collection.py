@@ -26,14 +26,14 @@ POD_SECONDS: Final = 60.0
 
 
 def outdated(cron: Object, wanted: Wanted, link: Object, imports: list[Import]) -> list[Import]:
-    """The complete imports beyond the versions that are to be kept, oldest last. Nothing where the DataSource is
-    elsewhere."""
+    """The imports beyond the versions that are to be kept, of those that are complete, or were: what has failed since
+    last, and before that the oldest. Nothing where the DataSource is elsewhere."""
     ready = [each for each in imports if each.is_ready]
     current = next((each for each in ready if each.key == target_of(link)), None)
     if cron["spec"].get("garbageCollect") == "Never" or current is None:
         return []
-    others = [each for each in ready if each is not current and not wanted.is_met_by(each)]
-    others.sort(key=lambda each: (each.last_use, each.name), reverse=True)
+    others = [each for each in imports if each.is_version and each is not current and not wanted.is_met_by(each)]
+    others.sort(key=lambda each: (not each.has_failed, each.last_use, each.name), reverse=True)
     versions = _versions(wanted, others)
     for served in [current, *(each for each in ready if wanted.is_met_by(each))]:
         versions.pop(served.digest, None)
@@ -47,7 +47,7 @@ def _versions(wanted: Wanted, imports: list[Import]) -> dict[str, Import]:
     found: dict[str, Import] = {}
     for each in imports:
         known = found.setdefault(each.digest, each)
-        if known.storage_class != wanted.storage_class == each.storage_class:
+        if known.storage_class != wanted.storage_class == each.storage_class and not each.has_failed:
             found[each.digest] = each
     return found
 

@@ -11,7 +11,7 @@ from ingot.control.storage import is_leaving
 from ingot.control.volumes.claim import wish_of
 from ingot.control.volumes.detection import LOOKING
 from ingot.control.volumes.marks import annotation, is_bound, phase_of
-from ingot.control.volumes.status import FAILED, READY, RUNNING, SUCCEEDED
+from ingot.control.volumes.status import FAILED, READY, RUNNING, SUCCEEDED, told_by
 from ingot.kube.cache import Key, key_of
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, is_deleting
@@ -111,13 +111,21 @@ class Import:
 
     @property
     def has_volume(self) -> bool:
-        """Whether its claim is bound, as claims are when every byte is there."""
-        return self.claim is not None and is_bound(self.claim)
+        """Whether its claim is bound, as claims are when every byte is there, and not to a volume of somebody else."""
+        if self.claim is None or not is_bound(self.claim):
+            return False
+        fault = told_by(self.claim)
+        return fault is None or fault.reason != names.FOREIGN_VOLUME
 
     @property
     def is_unfinished(self) -> bool:
         """Whether it never was complete, and is not about to go."""
         return not self.has_been_complete and not self.is_leaving
+
+    @property
+    def is_version(self) -> bool:
+        """Whether it is complete, or was and is not on its way there again: it counts among those that are kept."""
+        return self.has_been_complete and not self.is_under_way and not self.is_leaving
 
     @property
     def is_under_way(self) -> bool:

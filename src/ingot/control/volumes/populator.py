@@ -93,7 +93,7 @@ class Populators:
             f'the claim was bound to volume "{volume}", which was not filled for it: delete the claim, keep volumes of '
             "its StorageClass from suiting it, and make it anew, final"
         )
-        return telling.told(Failed("ForeignVolume", message), None, None)
+        return telling.told(Failed(names.FOREIGN_VOLUME, message), None, None)
 
     def _filler(self, target: Object) -> Filler | None:
         kind = reference_of(target).get("kind")

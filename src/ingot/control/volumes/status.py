@@ -48,10 +48,8 @@ def failure_of(seen: Seen) -> VolumeFault | None:
         return seen.fault if seen.fault.final else None
     if seen.claim is None or seen.filled:
         return None
-    if told := annotation(seen.claim, names.FAILURE):
-        found = _decoded(told)
-        message = str(found.get("message") or "it cannot be filled. This is final")
-        return VolumeFault(str(found.get("reason") or "Failed"), message, final=True)
+    if (told := told_by(seen.claim)) is not None:
+        return told
     if phase_of(seen.claim) == "Lost":
         message = (
             f'PersistentVolumeClaim "{name_of(seen.claim)}" has lost its PersistentVolume. This is final: delete the '
@@ -59,6 +57,16 @@ def failure_of(seen: Seen) -> VolumeFault | None:
         )
         return VolumeFault("ErrClaimLost", message, final=True)
     return None
+
+
+def told_by(claim: Object) -> VolumeFault | None:
+    """Why a claim says that it cannot be filled, for good; None where it does not say so."""
+    told = annotation(claim, names.FAILURE)
+    if not told:
+        return None
+    found = _decoded(told)
+    message = str(found.get("message") or "it cannot be filled. This is final")
+    return VolumeFault(str(found.get("reason") or "Failed"), message, final=True)
 
 
 def write(volume: Object, seen: Seen, now: float) -> None:
