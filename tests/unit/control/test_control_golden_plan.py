@@ -7,6 +7,7 @@ import pytest
 from ingot.api.cdi import names
 from ingot.api.object import Object
 from ingot.control.golden.imports import Import
+from ingot.control.golden.making import source_digest
 from ingot.control.golden.plan import Plan, plan
 from ingot.control.golden.wanted import import_name, wanted_of
 from ingot.kube.cache import Cache
@@ -166,13 +167,14 @@ def test_a_version_that_says_again_that_it_is_complete_is_not_served_as_if_it_ha
 
 
 def elsewhere(found: Import, **source: str) -> Import:
-    """The same from another source."""
-    volume: Any = {**(found.volume or {})}
-    volume["spec"] = {**volume["spec"], "source": {"registry": {**volume["spec"]["source"]["registry"], **source}}}
-    return Import(volume, found.claim)
+    """The same, made by a cron with another source."""
+    before = cron()
+    before["spec"]["template"]["spec"]["source"]["registry"] |= source
+    found.any["metadata"]["annotations"][names.IMPORT_SOURCE] = source_digest(before)
+    return found
 
 
-@pytest.mark.parametrize("source", [{"url": f"docker://a/other@{NEW}"}, {"secretRef": "of-before"}])
+@pytest.mark.parametrize("source", [{"url": "docker://a/other"}, {"secretRef": "of-before"}])
 def test_what_a_cron_of_before_imports_from_elsewhere_goes_and_what_it_has_imported_stays(
     source: dict[str, str],
 ) -> None:
@@ -184,9 +186,18 @@ def test_what_a_cron_of_before_imports_from_elsewhere_goes_and_what_it_has_impor
     assert planned(cron(NEW), whole) == Plan(whole)
 
 
-def test_what_a_cron_of_before_imports_from_a_file_of_the_same_address_is_let_finish() -> None:
-    found, under_way = cron(NEW), made(NEW, "ImportInProgress")
-    found["spec"]["template"]["spec"]["source"] = {"http": {"url": "https://a/b"}}
-    assert under_way.volume is not None
-    under_way.volume["spec"]["source"] = {"http": {"url": "https://a/b", "checksum": "sha256:1"}}
-    assert planned(found, under_way) == Plan()
+def test_what_a_cron_of_before_imports_from_another_tag_of_the_same_repository_is_let_finish() -> None:
+    under_way = elsewhere(made(NEW, "ImportInProgress"), url="docker://a/b:stable")
+    assert planned(cron(NEW), under_way) == Plan()
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_an_import_whose_source_a_policy_has_rewritten_is_let_finish(noted: bool) -> None:
+    """Made anew it would be rewritten again, without end."""
+    under_way = made(NEW, "ImportInProgress")
+    rewritten: Any = {"registry": {"url": f"docker://mirror/a/b@{NEW}", "certConfigMap": "ca"}}
+    under_way.any["spec"]["source"] = rewritten
+    if noted:
+        elsewhere(under_way)
+    assert planned(cron(NEW), under_way) == Plan()
+    assert planned(cron(NEWER), under_way) == Plan()

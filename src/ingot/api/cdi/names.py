@@ -72,6 +72,8 @@ CRON_FINALIZER = "cdi.kubevirt.io/dataImportCronFinalizer"
 DESIRED_DIGEST = "cdi.kubevirt.io/storage.import.sourceDesiredDigest"
 LAST_USE = "cdi.kubevirt.io/storage.import.lastUseTime"
 VERSION = "ingot.io/version"
+# Of an import: a digest of what its cron said of the source, but for the version.
+IMPORT_SOURCE = "ingot.io/import-source"
 NEWEST_VERSION = "ingot.io/newest-version"
 # Of a registry source without a tag: the last look was at its list of tags, and not at `latest`.
 TAGS_LISTED = "ingot.io/tags-listed"

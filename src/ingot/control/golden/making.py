@@ -1,7 +1,10 @@
 """The DataVolume of an import: the cron's template, at exactly the version that was seen."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+
+import msgspec
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of
@@ -9,6 +12,7 @@ from ingot.api.resources import DATA_VOLUMES
 from ingot.control.golden.imports import Import
 from ingot.control.golden.wanted import Wanted
 from ingot.control.volumes.claim import wish_of
+from ingot.control.volumes.marks import annotation
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
@@ -47,7 +51,12 @@ def render(cron: Object, wanted: Wanted, name: str, imports: Iterable[Import] = 
         source["http"]["checksum"] = wanted.checksum
     if wanted.storage_class is not None:
         wish_of({"spec": spec})["storageClassName"] = wanted.storage_class
-    told = {names.DESIRED_DIGEST: wanted.digest, names.VERSION: wanted.name, names.IMMEDIATE: "true"}
+    told = {
+        names.DESIRED_DIGEST: wanted.digest,
+        names.VERSION: wanted.name,
+        names.IMPORT_SOURCE: source_digest(cron),
+        names.IMMEDIATE: "true",
+    }
     return {
         "apiVersion": DATA_VOLUMES.api_version,
         "kind": DATA_VOLUMES.kind,
@@ -62,20 +71,22 @@ def render(cron: Object, wanted: Wanted, name: str, imports: Iterable[Import] = 
 
 
 def is_from(cron: Object, found: Import) -> bool:
-    """Whether an import, if its DataVolume is there, is of the source that the cron follows, whichever its version, and
-    asks for it in the same way."""
-    return found.volume is None or _where(found.volume) == _where(cron["spec"]["template"])
+    """Whether an import is of the source that the cron follows, whichever its version, and asks for it in the same way,
+    as far as was noted when it was made.
+
+    Its own source does not count: a policy of the cluster may have changed that, as to name a mirror, and would again.
+    """
+    return annotation(found.any, names.IMPORT_SOURCE) in ("", source_digest(cron))
 
 
-def _where(volume: Object) -> Object:
-    """What a DataVolume, or a template of one, says of its source, but for the version."""
-    source = copy_of(volume["spec"].get("source") or {})
+def source_digest(cron: Object) -> str:
+    """A digest of what the cron says of its source, but for the version."""
+    source = copy_of(cron["spec"]["template"]["spec"]["source"])
     if url := (source.get("registry") or {}).get("url"):
         # What is no reference is refused where it is to be imported.
         with suppress(ImageFault):
             source["registry"]["url"] = Reference.parse(url).name
-    (source.get("http") or {}).pop("checksum", None)
-    return source
+    return hashlib.sha256(msgspec.json.encode(source, order="sorted")).hexdigest()[:16]
 
 
 def _delta(imports: Iterable[Import]) -> dict[str, str]:
