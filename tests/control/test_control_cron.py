@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
+
+import pytest
 
 from control.cron_world import CLAIM, CronWorld
 from images.servers.faulty import Asked, FaultyServer, answer
 from images.servers.gate import Gate
 from images.servers.registry import DockerRegistry
 from ingot.api.cdi import names
+from ingot.api.object import Object
+from ingot.api.resource import Resource
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, DATA_VOLUMES, STORAGE_CLASSES, VOLUME_CLAIMS
+from ingot.api.status import ApiError
+from ingot.kube.client import Client
 from ingot.kube.objects import condition, controller_of
 
 
@@ -77,6 +84,23 @@ async def test_an_import_that_fails_leaves_the_old_version_serving_and_is_tried_
     await crons.fill_anew(crons.name_of(second))
     await crons.serves(second)
     await crons.reason("UpToDate")
+
+
+@pytest.mark.parametrize("code", [400, 500])
+async def test_an_import_that_somebody_does_not_take_is_told_of(
+    crons: CronWorld, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    create = Client.create
+
+    async def guarded(self: Client, resource: Resource, obj: Object, **options: Any) -> Object:
+        if resource == DATA_VOLUMES and obj["metadata"].get("namespace") == crons.world.namespace:
+            raise ApiError(code, "", "failed calling webhook: the label team is missing")
+        return await create(self, resource, obj, **options)
+
+    monkeypatch.setattr(Client, "create", guarded)
+    crons.push("1")
+    await crons.cron()
+    assert "the label team is missing" in (await crons.reason("ImportFailed"))["message"]
 
 
 async def test_a_newer_version_does_not_wait_for_one_that_has_failed(crons: CronWorld) -> None:

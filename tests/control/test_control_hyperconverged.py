@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,13 @@ from control.golden_world import Golden, at_work, cron
 from control.world import World
 from ingot.api.cdi.names import IMPORT_CRON
 from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, HYPERCONVERGEDS, NAMESPACES, SSPS
 from ingot.api.status import ApiError
 from ingot.control.golden import belonging, common
 from ingot.control.golden.hyperconverged import HyperConvergeds
 from ingot.control.golden.ssp import SSPs
+from ingot.kube.client import Client
 from ingot.kube.manager import Manager
 from ingot.kube.objects import condition, controller_of, is_true
 
@@ -90,6 +93,20 @@ async def test_custom_images_come_whether_the_gate_is_open_or_not(golden: Golden
 async def test_one_without_a_schedule_is_refused(golden: Golden) -> None:
     with pytest.raises(ApiError, match="schedule"):
         await told(golden, cron("custom-image1", "custom1"))
+
+
+async def test_an_ssp_that_somebody_does_not_take_is_told_of(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = Client.create
+
+    async def guarded(self: Client, resource: Resource, obj: Object, **options: Any) -> Object:
+        if resource == SSPS:
+            raise ApiError(500, "InternalError", "failed calling webhook: the label team is missing")
+        return await create(self, resource, obj, **options)
+
+    monkeypatch.setattr(Client, "create", guarded)
+    await golden.create(HYPERCONVERGEDS, {"metadata": {"name": "hco"}, "spec": {}})
+    found = await golden.until(HYPERCONVERGEDS, "hco", lambda each: is_true(each, "Degraded"))
+    assert "the label team is missing" in (condition(found, "Degraded") or {})["message"]
 
 
 async def test_a_common_image_is_changed_and_left_out_by_name(golden: Golden) -> None:

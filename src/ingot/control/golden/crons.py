@@ -19,7 +19,7 @@ from ingot.control.golden.reading import read_cron
 from ingot.control.golden.rivals import Rivals
 from ingot.control.golden.standing import Seen
 from ingot.control.golden.wanted import Wanted, import_name, short, wanted_of
-from ingot.control.owning import REFUSED_SECONDS, is_owned
+from ingot.control.owning import REFUSED_SECONDS, is_owned, is_passing
 from ingot.control.storage import is_leaving
 from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
@@ -138,11 +138,11 @@ class Crons:
         try:
             made = await self._client.create(DATA_VOLUMES, wanted)
         except ApiError as error:
-            if error.code in (403, 422):
-                return f'DataVolume "{name_of(wanted)}" was refused: {error.message}'
-            if error.reason != "AlreadyExists":
+            if error.reason == "AlreadyExists":
+                return await self._taken(cron, DATA_VOLUMES, wanted)
+            if is_passing(error):
                 raise
-            return await self._taken(cron, DATA_VOLUMES, wanted)
+            return f'DataVolume "{name_of(wanted)}" was refused: {error.message}'
         digest = annotation(made, names.DESIRED_DIGEST)
         message = f'version {annotation(made, names.VERSION)} ({short(digest)}) is imported into "{name_of(made)}"'
         self._events.record(cron, "ImportStarted", message)

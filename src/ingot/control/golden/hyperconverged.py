@@ -12,6 +12,7 @@ from ingot.control.golden import belonging, hyperconverged_status
 from ingot.control.golden.boot_images import BootImage, boot_images
 from ingot.control.golden.rivals import Rivals
 from ingot.control.golden.ssp_status import RETRY_SECONDS
+from ingot.control.owning import is_passing
 from ingot.control.writing import change
 from ingot.kube.cache import Key, key_of
 from ingot.kube.change import patch_status
@@ -70,7 +71,7 @@ class HyperConvergeds:
             message = f"{error}: delete that, and the SSP is this one's"
             hyperconverged_status.refused(told, message, now)
         except ApiError as error:
-            if error.code not in (403, 422):
+            if is_passing(error):
                 raise
             again = Result(RETRY_SECONDS)
             message = f"{error.message}; tried again in {RETRY_SECONDS:g} s"

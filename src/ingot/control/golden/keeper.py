@@ -5,6 +5,7 @@ from collections.abc import Callable
 from ingot.api.object import Object
 from ingot.api.resource import Resource
 from ingot.api.status import ApiError
+from ingot.control.owning import is_passing
 from ingot.control.writing import change
 from ingot.kube.cache import Cache, key_of
 from ingot.kube.client import Client
@@ -38,7 +39,7 @@ class Keeper:
             await self._client.create(resource, made)
         except ApiError as error:
             # 404 is its namespace: nothing else is named on the way.
-            if error.code in (403, 404, 422):
+            if error.code == 404 or not is_passing(error):
                 self._refused(f"{resource.kind} {key_of(obj)} cannot be made", error)
             else:
                 self._outrun(error)
@@ -47,7 +48,7 @@ class Keeper:
         try:
             await change(self._client, resource, found, heal)
         except ApiError as error:
-            if error.code in (403, 422):
+            if not is_passing(error):
                 self._refused(f"{resource.kind} {key_of(found)} cannot be changed", error)
             else:
                 self._outrun(error)

@@ -8,6 +8,7 @@ from ingot.control.golden.imports import Import
 from ingot.control.golden.making import labels_of
 from ingot.control.golden.owners import is_owner, own
 from ingot.control.golden.rivals import managed_by
+from ingot.control.owning import is_passing
 from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
 from ingot.kube.cache import Key
@@ -72,7 +73,7 @@ class Links:
         try:
             return await self._client.create(DATA_SOURCES, wanted)
         except ApiError as error:
-            if error.code in (403, 422):
+            if not is_passing(error):
                 raise LinkRefused(key.name, error.message) from error
             if error.reason != "AlreadyExists":
                 raise

@@ -21,7 +21,7 @@ from ingot.api.snapshot.saving import (
 )
 from ingot.api.status import ApiError
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
-from ingot.control.owning import REFUSED_SECONDS, is_owned
+from ingot.control.owning import REFUSED_SECONDS, is_owned, is_passing
 from ingot.control.setbacks import Setbacks
 from ingot.control.snapshots import saver
 from ingot.control.snapshots.parts import Parts
@@ -171,7 +171,7 @@ class Savers:
             shown = f'{resource.kind} "{name_of(wanted)}"'
             if error.reason == "AlreadyExists":
                 raise Hindered(f"{shown} has just been made; looked at again", _LEAVING_SECONDS) from error
-            if error.code not in (403, 422):
+            if is_passing(error):
                 raise
             message = f"{shown} was refused: {error.message}; tried again in {REFUSED_SECONDS:g} s"
             raise Hindered(message, REFUSED_SECONDS) from error

@@ -3,7 +3,7 @@
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import INSTANCES, MACHINES
 from ingot.api.status import ApiError
-from ingot.control.owning import REFUSED_SECONDS
+from ingot.control.owning import REFUSED_SECONDS, is_passing
 from ingot.control.snapshots.restored import Impossible
 from ingot.control.snapshots.words import LAST_RESTORE, restore_of, seconds_at
 from ingot.control.subresources.machines import Machines as Acts
@@ -16,8 +16,6 @@ from ingot.kube.objects import copy_of, is_deleting
 
 # KubeVirt's: how long a restore waits for somebody to stop the machine.
 GRACE_SECONDS = 300.0
-# What a server says of what it will not take as things are; 400 is what webhooks of others say that name no code.
-_REFUSALS = (400, 403, 422)
 
 
 class NotYet(Exception):
@@ -31,8 +29,8 @@ class NotYet(Exception):
 
 
 def refused(reason: str, what: str, error: ApiError) -> NotYet:
-    """The fault for an object that the server will not take as things are; raises any other error."""
-    if error.code not in _REFUSALS:
+    """The fault for an object that the server will not take as things are; raises an error that passes."""
+    if is_passing(error):
         raise error
     return NotYet(reason, f"{what} was refused: {error.message}; tried again", REFUSED_SECONDS)
 
