@@ -141,7 +141,7 @@ class Freshness:
             await change(self._client, DATA_IMPORT_CRONS, cron, lambda each: remove_finalizer(each, HELD))
 
     async def end(self, ssp: Object, *, orphaned: bool) -> bool:
-        """Remove the SSP's crons, or only make them nobody's; whether they are gone."""
+        """Remove the SSP's crons, or only make them nobody's; whether they are gone, as far as the cache shows."""
         crons = self._own(ssp)
         for cron in crons:
             if orphaned:
@@ -150,9 +150,9 @@ class Freshness:
                 await delete(self._client, DATA_IMPORT_CRONS, cron)
             else:
                 await self.let_go(cron)
-        return not crons and not await self._has_left(ssp)
+        return not crons
 
-    async def _has_left(self, ssp: Object) -> bool:
+    async def has_left(self, ssp: Object) -> bool:
         """Whether it has crons that the cache is yet to show: once the SSP is gone, nobody would let go of them. The
         server is asked."""
         async for page in self._client.pages(DATA_IMPORT_CRONS):

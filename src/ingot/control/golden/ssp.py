@@ -65,8 +65,7 @@ class SSPs:
             await self._forget(key)
             return None
         if is_deleting(ssp):
-            await self._end(ssp)
-            return None
+            return await self._end(ssp)
         told = copy_of(ssp)
         if (ssp["metadata"].get("annotations") or {}).get(PAUSED) == "true":
             ssp_status.paused(told)
@@ -95,22 +94,25 @@ class SSPs:
         await patch_status(self._client, SSPS, ssp, told)
         return Result(ssp_status.RETRY_SECONDS) if keeper.problems else None
 
-    async def _end(self, ssp: Object) -> None:
+    async def _end(self, ssp: Object) -> Result | None:
         """Take away what it made: crons first, which would move DataSources. Owner references do their part later."""
         if not has_finalizer(ssp, FINALIZER):
-            return
+            return None
         told = copy_of(ssp)
         ssp_status.deleting(told, self._clock.time())
         ssp = await patch_status(self._client, SSPS, ssp, told)
         orphaned = has_finalizer(ssp, _ORPHAN)
         if not await self._freshness.end(ssp, orphaned=orphaned):
-            return
+            return None
+        if await self._freshness.has_left(ssp):
+            return Result(_LATE_SECONDS)
         furnished = (self._furnishing.templates, self._furnishing.roles, self._furnishing.bindings)
         for informer in (self._freshness.sources, *furnished):
             for obj in informer.cache.list():
                 if belonging.is_of(obj, ssp) and namespace_of(obj) != namespace_of(ssp):
                     await self._give_up(informer.resource, obj, ssp, orphaned=orphaned)
         await change(self._client, SSPS, ssp, lambda each: remove_finalizer(each, FINALIZER))
+        return None
 
     async def _give_up(self, resource: Resource, obj: Object, ssp: Object, *, orphaned: bool) -> None:
         """Delete what only annotations bind to the SSP, unless it has owners who keep it."""
