@@ -1,7 +1,8 @@
 """Servers that have just not answered: the crons of a namespace, of which there may be thousands, leave them alone.
 
 Nobody's cron keeps those of another namespace from a server: it may have asked in a way that gets no answer. Nor does a
-server that answers, and has no time or is broken, keep them from the rest of what it has: that may be one bad file.
+server that answers, and is broken, keep them from the rest of what it has: that may be one bad file. One that has been
+asked too often has been so by all of them.
 """
 
 from typing import Final, NamedTuple
@@ -10,10 +11,11 @@ from ingot.api.cdi import names
 from ingot.api.object import Object
 from ingot.control.volumes.marks import annotation
 from ingot.images.fault import ImageFault
+from ingot.images.registry.retry import RATE_LIMITED
 from ingot.kube.clock import SYSTEM, Clock
 
-# What is wrong with the way to a server, and not with one thing that it has.
-_OF_CONNECTION: Final = ("BadTls", "ConnectionLost", "TooSlow", "Unreachable")
+# What is wrong with a server or the way to it, and not with one thing that it has.
+_OF_SERVER: Final = ("BadTls", "ConnectionLost", RATE_LIMITED, "TooSlow", "Unreachable")
 # How long a server that did not answer one is not asked for another.
 _REST_SECONDS: Final = 30.0
 
@@ -61,5 +63,5 @@ class Silence:
             return
         now = self._clock.monotonic()
         self._until = {each: known for each, known in self._until.items() if known[0] > now}
-        silent = server.whole if fault.reason in _OF_CONNECTION else server
+        silent = server.whole if fault.reason in _OF_SERVER else server
         self._until[silent] = now + _REST_SECONDS, fault

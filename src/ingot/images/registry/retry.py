@@ -4,7 +4,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ingot.images.fault import ImageFault
 from ingot.images.registry.settings import Settings
@@ -12,16 +12,18 @@ from ingot.images.registry.settings import Settings
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+RATE_LIMITED: Final = "RateLimited"
 # A wait that a person who looks on should know of.
 _LONG_SECONDS = 1.0
 _ABSENT_TRIES = 2
 
 
 class Busy(ImageFault):
-    """A server that cannot answer at present. `after`: the seconds that it asks to wait, 0 where it does not say."""
+    """A server that cannot answer at present. `after`: the seconds that it asks to wait, 0 where it does not say.
+    `limited`: it has been asked too often, by those who are one to it."""
 
-    def __init__(self, subject: str, message: str, after: float) -> None:
-        super().__init__(subject, "Busy", message, retry=True)
+    def __init__(self, subject: str, message: str, after: float, *, limited: bool = False) -> None:
+        super().__init__(subject, RATE_LIMITED if limited else "Busy", message, retry=True)
         self.after = after
 
 

@@ -172,7 +172,7 @@ def _busy(response: Response) -> Busy:
     after = _seconds(response.headers.get("Retry-After", ""))
     response.discard()
     wait = f", and asks to wait for {after:.0f} s" if after else ""
-    return Busy(response.subject, f"its server answers {response.status}{wait}", after)
+    return Busy(response.subject, f"its server answers {response.status}{wait}", after, limited=response.status == 429)
 
 
 def _seconds(text: str) -> float:
