@@ -146,13 +146,17 @@ def test_datasources_tell_whether_they_can_be_cloned_and_whether_they_ever_could
         link("dangling", "dangling", "False"),
         link("empty", "", "False"),
         link("new", "new", ""),
+        link("disk", "disk-202401011234", "False"),
     ):
         caches.put(DATA_SOURCES, found)
+    for name, notes in (("good-0123456789ab", {names.DESIRED_DIGEST: "sha256:01"}), ("disk-202401011234", {})):
+        caches.put(VOLUME_CLAIMS, {"metadata": {"name": name, "namespace": "os", "annotations": notes}})
     assert read(figures.families())["ingot_datasource_ready"] == {
         ("os", "good", "version"): 1,
         ("os", "lost", "version"): 0,
         ("os", "dangling", "other"): 0,
         ("os", "empty", "other"): 0,
+        ("os", "disk", "other"): 0,
     }
 
 
