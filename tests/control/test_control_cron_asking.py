@@ -48,7 +48,9 @@ async def refused(asker: Asker, asking: Object) -> ImageFault:
     return told.value
 
 
-async def test_a_registry_that_is_down_is_asked_by_one_cron_for_all() -> None:
+async def test_a_registry_that_is_down_is_asked_by_one_cron_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingot.images.registry.retry.time", SimpleNamespace(sleep=lambda seconds: None))
+
     def gone(_asked: Asked, client: socket.socket) -> None:
         client.close()
 

@@ -47,7 +47,9 @@ class Both(CronWorld):
 
 
 @pytest.fixture
-async def both(golden_bare: CronWorld) -> AsyncIterator[Both]:
+async def both(golden_bare: CronWorld, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Both]:
+    # What clones need who were begun just before; here nobody clones.
+    monkeypatch.setattr("ingot.control.golden.farewell.GRACE_SECONDS", 0.2)
     async with at_work(golden_bare.world, SSPs, DataVolumes, DataSources, Polls, Crons) as cluster:
         yield Both(cluster, golden_bare)
         with suppress(ApiError):
