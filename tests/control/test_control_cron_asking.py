@@ -52,7 +52,7 @@ async def test_a_registry_that_is_down_is_asked_by_one_cron_for_all(monkeypatch:
     monkeypatch.setattr("ingot.images.registry.retry.time", SimpleNamespace(sleep=lambda seconds: None))
 
     def gone(_asked: Asked, client: socket.socket) -> None:
-        client.close()
+        client.shutdown(socket.SHUT_RDWR)
 
     clock = ManualClock()
     # Who names no Secret needs no API server.
