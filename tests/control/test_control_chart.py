@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from ingot.cli.main import cli
 from ingot_up import IngotUp
 from kube.cluster import ControlPlane
-from kube.helm import Helm, program, why_not
+from kube.helm import Helm
+from kube.tool import HELM
 
 CHART = Path(__file__).parents[2] / "deploy" / "charts" / "vm"
 KEY = "ssh-ed25519 AAAAC3Nza jane@example"
@@ -28,9 +29,9 @@ def namespace(equipped: IngotUp | ControlPlane) -> str:
 
 @pytest.fixture
 def helm(equipped: IngotUp | ControlPlane, tmp_path: Path) -> Helm:
-    found = program()
+    found = HELM.program()
     if found is None:
-        pytest.skip(why_not())
+        pytest.skip(HELM.why_not())
     return Helm(found, tmp_path, equipped.kubeconfig)
 
 

@@ -12,9 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from kube import binaries, helm, virtctl
+from kube import binaries
 from kube.golang import Go, GoError, Unavailable, find_go
 from kube.modules import ETCD, write_etcd, write_helm, write_kubernetes, write_virtctl
+from kube.tool import HELM, VIRTCTL
 
 UNAVAILABLE = 3
 
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _complete() -> bool:
-    return bool(binaries.binaries() and helm.program() and virtctl.program())
+    return bool(binaries.binaries() and HELM.program() and VIRTCTL.program())
 
 
 def build_all() -> None:
@@ -53,14 +54,11 @@ def build_all() -> None:
     print(f"kube: building with {go.version}; this takes some 10 to 20 minutes on 2 cores", flush=True)
     with tempfile.TemporaryDirectory(dir=binaries.cache(), prefix="building-") as scratch:
         place = Path(scratch)
-        if not helm.program():
-            write_helm(go, place / "helm", helm.MODULE, helm.VERSION)
-            build(go, place / "helm", f"{helm.MODULE}/cmd/helm", place / "program")
-            (place / "program").rename(helm.home())
-        if not virtctl.program():
-            write_virtctl(go, place / "virtctl", virtctl.MODULE, virtctl.VERSION)
-            build(go, place / "virtctl", f"{virtctl.MODULE}/cmd/virtctl", place / "program")
-            (place / "program").rename(virtctl.home())
+        for tool, write in ((HELM, write_helm), (VIRTCTL, write_virtctl)):
+            if not tool.program():
+                write(go, place / tool.name, tool.module, tool.version)
+                build(go, place / tool.name, f"{tool.module}/cmd/{tool.name}", place / "program")
+                (place / "program").rename(tool.home)
         if binaries.binaries():
             return
         made = place / "bin"

@@ -1,34 +1,10 @@
-"""Helm, for the tests of charts: the one on PATH, else one that `make kube` has built into the cache."""
+"""Helm, for the tests of charts."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
-
-from kube.binaries import cache
-
-# The newest that the oldest Go which Kubernetes is built with can build.
-VERSION = "3.17.4"
-MODULE = "helm.sh/helm/v3"
-
-
-def home() -> Path:
-    """Where the program is built to, whether or not it is there."""
-    return cache() / f"helm-{VERSION}"
-
-
-def program() -> Path | None:
-    """The program, or None; `why_not` then says why."""
-    if on_path := shutil.which("helm"):
-        return Path(on_path)
-    return home() if os.access(home(), os.X_OK) else None
-
-
-def why_not() -> str:
-    """One line for a person: what is missing, and the command that makes it."""
-    return f"no helm on PATH and no {home()}: run `make kube`"
 
 
 class Helm:

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from ingot.api.resources import VOLUME_CLAIMS
-from kube import virtctl
+from kube.tool import VIRTCTL
 from uploads.disks_to_send import a_disk, as_gzip, as_qcow2
 from uploads.lab import Lab
 
-pytestmark = pytest.mark.skipif(virtctl.program() is None, reason=virtctl.why_not())
+pytestmark = pytest.mark.skipif(VIRTCTL.program() is None, reason=VIRTCTL.why_not())
 
 
 async def upload(lab: Lab, *arguments: str) -> subprocess.CompletedProcess[str]:
     # It trusts the authorities of the machine it runs on, and takes no other.
-    command = [str(virtctl.program()), "image-upload", *arguments, "--namespace", lab.namespace, "--insecure"]
+    command = [str(VIRTCTL.program()), "image-upload", *arguments, "--namespace", lab.namespace, "--insecure"]
     environment = os.environ | {"KUBECONFIG": str(lab.machine.kubeconfig)}
     return await asyncio.to_thread(
         subprocess.run, command, env=environment, capture_output=True, text=True, timeout=100, check=False
