@@ -8,7 +8,7 @@ from time import time
 import pytest
 
 from control.cron_world import CLAIM, CronWorld, cron_controllers
-from control.world import instance, machine
+from control.world import World, instance, machine
 from ingot.api.cdi import names
 from ingot.api.object import Object, uid_of
 from ingot.api.resource import Resource
@@ -136,6 +136,17 @@ async def _pod(crons: CronWorld, claim: str) -> tuple[Resource, str]:
 USES = [_machine, _set, _classic, _overlay, _volume, _clone, _prime, _snapshot, _link, _pod]
 
 
+async def let_go(world: World, resource: Resource, name: str) -> None:
+    """Whoever uses a version goes, and it is known."""
+    grace = {"grace_period": 0} if resource == PODS else {}
+    await world.client.delete(resource, name, world.namespace, **grace)
+    await world.end_claims()
+    await world.gone(resource, name)
+    if resource == PODS:
+        # Pods of strangers are looked for once a minute.
+        await world.pass_time(61)
+
+
 @pytest.mark.parametrize("use", USES)
 async def test_a_version_that_is_in_use_stays_and_goes_after_that(
     crons: CronWorld, use: Callable[[CronWorld, str], Awaitable[tuple[Resource, str]]]
@@ -151,13 +162,7 @@ async def test_a_version_that_is_in_use_stays_and_goes_after_that(
     await world.pass_time(GRACE)
     await world.gone(DATA_VOLUMES, free)
     assert held in await crons.imports()
-    grace = {"grace_period": 0} if resource == PODS else {}
-    await world.client.delete(resource, name, world.namespace, **grace)
-    await world.end_claims()
-    await world.gone(resource, name)
-    if resource == PODS:
-        # Pods of strangers are looked for once a minute.
-        await world.pass_time(61)
+    await let_go(world, resource, name)
     await world.gone(DATA_VOLUMES, held)
 
 
@@ -183,13 +188,7 @@ async def test_an_import_under_way_that_somebody_waits_for_stays_and_goes_after_
         await crons.look()
         await crons.reason("UpToDate")
     assert held in await crons.imports()
-    grace = {"grace_period": 0} if resource == PODS else {}
-    await world.client.delete(resource, name, world.namespace, **grace)
-    await world.end_claims()
-    await world.gone(resource, name)
-    if resource == PODS:
-        # Pods of strangers are looked for once a minute.
-        await world.pass_time(61)
+    await let_go(world, resource, name)
     await world.gone(DATA_VOLUMES, held)
     assert await crons.imports() == {crons.name_of(first)}
     if ends:
