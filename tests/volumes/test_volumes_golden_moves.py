@@ -101,12 +101,13 @@ async def test_what_is_not_its_crons_is_neither_moved_nor_waited_for(
     async def said(name: str, state: str) -> bool:
         return (await administrator.row(name))["state"] == state
 
-    await eventually(lambda: said("late", "conflict"))
-    refusal = 'late: spec.managedDataSource: DataSource "idle" belongs to DataImportCron "idle"'
+    await eventually(lambda: said("cron/late", "conflict"))
+    refusal = 'cron/late: spec.managedDataSource: DataSource "idle" belongs to DataImportCron "idle"'
     assert refusal in await golden("ls")
-    assert refusal in await golden("history", "late")
-    assert refusal in await golden("check", "late", code=1)
-    assert "late removed" in await golden("rm", "late")
+    assert refusal in await golden("history", "cron/late")
+    assert refusal.removeprefix("cron/") in await golden("check", "cron/late", code=1)
+    assert "is called cron/late here" in await golden("rm", "late", code=1)
+    assert "cron/late removed" in await golden("rm", "cron/late")
 
     label = {"metadata": {"labels": {IMPORT_CRON: None}}}
     await client.patch(DATA_SOURCES, "idle", label, NAMESPACE)

@@ -76,9 +76,9 @@ def test_one_of_two_crons_has_the_image_as_the_controllers_see_it(winner: Object
         found, lost = assemble([link(1)], crons, [])
         assert found.cron is winner
         assert (found.name, found.namespace, found.current, found.has_lost) == ("fedora", PLACE, None, False)
-        assert (lost.cron, lost.name, lost.has_lost) == (loser, name_of(loser), True)
+        assert (lost.cron, lost.name, lost.has_lost) == (loser, f"cron/{name_of(loser)}", True)
         row = _row(lost, None)
-        assert (row["name"], row["ready"], row["state"]) == (name_of(loser), False, "conflict")
+        assert (row["name"], row["ready"], row["state"]) == (lost.name, False, "conflict")
         assert row["problem"] == "it is Conflict"
     manager = Manager(cast("Client", None))
     rivals = Rivals(manager)

@@ -94,24 +94,26 @@ async def follow(session: "Session", plan: "Plan", wait: bool, seconds: float | 
 
 
 async def _refuse_rivals(session: "Session", plan: "Plan") -> None:
-    """Raises ClickException where another cron has the name already: the older of two is the one that counts."""
+    """Raises ClickException where another cron has the name, or waits for it: the oldest is the one that counts."""
     from ingot.api.object import name_of
-    from ingot.api.resources import DATA_IMPORT_CRONS
-    from ingot.cli.golden.found import each
+    from ingot.cli.golden.found import find_all
 
-    async for cron in each(session, DATA_IMPORT_CRONS, plan.namespace):
-        if cron["spec"]["managedDataSource"] == plan.name != name_of(cron):
+    for golden in await find_all(session):
+        cron = golden.cron
+        if cron and cron["spec"]["managedDataSource"] == plan.name != name_of(cron):
+            does = "waits for" if golden.has_lost else "makes"
             raise click.ClickException(
-                f"DataImportCron {name_of(cron)} of namespace {plan.namespace} makes golden image {plan.name} already; "
-                f"choose another --name, or end that first:\n  ingot golden rm {plan.name} --keep-images "
-                f"-n {plan.namespace}"
+                f"DataImportCron {name_of(cron)} of namespace {plan.namespace} {does} golden image {plan.name} already; "
+                f"{_end_first(plan, golden.name)}"
             )
 
 
 async def _created(session: "Session", plan: "Plan") -> dict[str, object]:
     """The cron, made now or before by the same words. Raises ClickException for one of other words."""
+    from ingot.api.object import name_of
     from ingot.api.resources import DATA_IMPORT_CRONS
     from ingot.api.status import ApiError
+    from ingot.cli.golden.found import find_all
     from ingot.cli.golden.plan import differences
     from ingot.cli.manifest import Manifest, Place
     from ingot.cli.refusal import refusal
@@ -126,8 +128,17 @@ async def _created(session: "Session", plan: "Plan") -> dict[str, object]:
             raise
     there = await session.client.get(DATA_IMPORT_CRONS, plan.name, plan.namespace)
     if fields := differences(wanted, there):
+        followed = [each.name for each in await find_all(session) if each.cron and name_of(each.cron) == plan.name]
         raise click.ClickException(
-            f"there is a golden image {plan.name} already, with another {', '.join(fields)}; choose another --name, or "
-            f"make it anew, with its images kept:\n  ingot golden rm {plan.name} --keep-images -n {plan.namespace}"
+            f"there is a DataImportCron {plan.name} already, with another {', '.join(fields)}; "
+            f"{_end_first(plan, next(iter(followed), plan.name))}"
         )
     return there
+
+
+def _end_first(plan: "Plan", golden: str) -> str:
+    """What to do about the cron that follows the golden image of that name, and is in the way."""
+    return (
+        "choose another --name, or end that first, with its images kept:\n"
+        f"  ingot golden rm {golden} --keep-images -n {plan.namespace}"
+    )

@@ -27,7 +27,7 @@ Key = tuple[str, str]
 class Golden:
     """`link` is its DataSource and `cron` what follows it: at least one of both is there. `kept`: newest first.
 
-    A cron that `has_lost` its DataSource to another is one of its own, under the name of the cron.
+    A cron that `has_lost` its DataSource to another is one of its own, named as no DataSource can be.
     """
 
     link: Object | None
@@ -38,7 +38,7 @@ class Golden:
     @property
     def name(self) -> str:
         if self.has_lost:
-            return name_of(self.cron or {})
+            return lost_name(name_of(self.cron or {}))
         return name_of(self.link) if self.link else str((self.cron or {})["spec"]["managedDataSource"])
 
     @property
@@ -79,6 +79,11 @@ class Golden:
         return found
 
 
+def lost_name(cron: str) -> str:
+    """What a cron of this name is called whose DataSource another one has."""
+    return f"cron/{cron}"
+
+
 def place(link: Object | None) -> tuple[str, str, str] | None:
     """What a DataSource points to: `pvc` or `snapshot`, its namespace and its name."""
     source = ((link or {}).get("spec") or {}).get("source") or {}
@@ -98,9 +103,14 @@ def target(link: Object | None) -> Key | None:
 
 async def find(session: "Session", name: str) -> Golden:
     """The golden image of that name in the session's namespace. Raises ClickException when there is none."""
-    for found in await find_all(session):
-        if found.name == name:
-            return found
+    images = {each.name: each for each in await find_all(session)}
+    if name in images:
+        return images[name]
+    if lost_name(name) in images:
+        raise click.ClickException(
+            f"there is no golden image {name} in namespace {session.namespace}; DataImportCron {name}, whose DataSource "
+            f"another one has, is called {lost_name(name)} here"
+        )
     raise await no_such(session, name, session.namespace)
 
 

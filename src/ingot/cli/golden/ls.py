@@ -22,7 +22,7 @@ def ls(connection: Connection, output: str) -> None:
     """List golden images: which version each stands for, how old that is, when a newer one is looked for next, and how
     many machines and volumes were made from it.
 
-    What somebody has to see to follows the table. A cron whose DataSource another one has is listed by its own name.
+    What somebody has to see to follows the table. A cron NAME whose DataSource another one has is listed as cron/NAME.
     """
     connection = replace(connection, all_namespaces=not connection.namespace)
 

@@ -42,8 +42,7 @@ class Publishing:
     async def check(self) -> Golden | None:
         """The image as it is; None for a new one. Raises ClickException where something else decides what it stands
         for."""
-        images = [each for each in await find_all(self._session) if not each.has_lost]
-        golden = next((each for each in images if each.name == self._name), None)
+        golden = next((each for each in await find_all(self._session) if each.name == self._name), None)
         if golden and golden.cron:
             raise click.ClickException(
                 f"{self._name} follows a source of its own, which would move it again; choose another --name, or stop "

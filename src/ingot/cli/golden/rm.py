@@ -75,6 +75,8 @@ def _refuse(golden: "Golden", keep_images: bool) -> None:
 
 def _ended(golden: "Golden") -> str:
     """What an image stands for when nothing follows it any more."""
+    if golden.has_lost:
+        return f"{golden.name} removed; what it has imported stays"
     told = f"{golden.name} is followed no more, and stands for {golden.current.title if golden.current else '-'}"
     if not golden.pinned:
         return told
