@@ -107,6 +107,8 @@ async def test_what_is_not_its_crons_is_neither_moved_nor_waited_for(
     assert refusal in await golden("history", "cron/late")
     assert refusal.removeprefix("cron/") in await golden("check", "cron/late", code=1)
     assert "is called cron/late here" in await golden("rm", "late", code=1)
+    for words in ([], ["--keep-images"]):
+        assert "ingot golden rm cron/late --keep-images" in await golden("rm", "idle", *words, code=1)
     assert "cron/late removed" in await golden("rm", "cron/late")
 
     label = {"metadata": {"labels": {IMPORT_CRON: None}}}

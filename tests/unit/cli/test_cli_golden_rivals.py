@@ -16,7 +16,7 @@ from ingot.cli.golden.add import follow
 from ingot.cli.golden.found import assemble, find
 from ingot.cli.golden.kept import Kept
 from ingot.cli.golden.plan import Plan
-from ingot.cli.golden.rm import _ended, _parts
+from ingot.cli.golden.rm import _ended, _parts, _refuse_heirs
 
 
 def named(obj: Object, name: str) -> Object:
@@ -60,6 +60,21 @@ async def test_a_cron_that_has_lost_is_told_by_the_name_that_can_be_typed(monkey
     opened = session(monkeypatch, [link(1)], named(cron(), "fedora"), named(cron("Conflict"), "late"))
     with pytest.raises(click.ClickException, match="another one has, is called cron/late here"):
         await find(opened, "late")
+
+
+async def test_an_image_that_another_cron_would_bring_back_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    going = named(cron("Deleting"), "going")
+    going["metadata"]["deletionTimestamp"] = "2026-01-03T00:00:00Z"
+    opened = session(monkeypatch, [link(1)], named(cron(), "fedora"), named(cron("Conflict"), "late"), going)
+    with pytest.raises(click.ClickException) as refused:
+        _refuse_heirs(await find(opened, "fedora"))
+    assert refused.value.message == (
+        "DataImportCron late would take fedora over, and follow a source of its own; end that first:\n"
+        "  ingot golden rm cron/late --keep-images -n golden-images\n"
+        "or let it have fedora:\n"
+        "  ingot delete dataimportcron fedora -n golden-images"
+    )
+    _refuse_heirs(await find(opened, "cron/late"))
 
 
 @pytest.mark.parametrize(

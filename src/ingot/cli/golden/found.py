@@ -16,6 +16,7 @@ from ingot.api.status import ApiError
 from ingot.cli.golden.kept import Kept
 from ingot.control.golden.rivals import holder_of, managed_by
 from ingot.control.golden.wanted import bad_pin, pinned_to
+from ingot.kube.objects import is_deleting
 
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
@@ -27,13 +28,15 @@ Key = tuple[str, str]
 class Golden:
     """`link` is its DataSource and `cron` what follows it: at least one of both is there. `kept`: newest first.
 
-    A cron that `has_lost` its DataSource to another is one of its own, named as no DataSource can be.
+    A cron that `has_lost` its DataSource to another is one of its own, named as no DataSource can be. Such crons are
+    `heirs` of the other, unless they are about to go: when that is deleted, the oldest of them has the DataSource.
     """
 
     link: Object | None
     cron: Object | None
     kept: Sequence[Kept]
     has_lost: bool = False
+    heirs: Sequence[Object] = ()
 
     @property
     def name(self) -> str:
@@ -140,13 +143,14 @@ def assemble(links: Sequence[Object], crons: Sequence[Object], kept: Sequence[Ke
         wanting[managed_by(cron)].append(cron)
     following = {key: holder_of(rivals) or rivals[0] for key, rivals in wanting.items()}
     pointing: dict[Key, Object] = {_key(link): link for link in links}
+    losing = {key: [cron for cron in rivals if cron is not following[key]] for key, rivals in wanting.items()}
     versions = _Versions(kept)
     found = []
     for key in sorted(following.keys() | pointing.keys()):
         link, follower = pointing.get(key), following.get(key)
-        found.append(Golden(link, follower, versions.of(key, link, follower)))
-    for key, rivals in sorted(wanting.items()):
-        losers = [cron for cron in rivals if cron is not following[key]]
+        heirs = [cron for cron in losing.get(key, ()) if not is_deleting(cron)]
+        found.append(Golden(link, follower, versions.of(key, link, follower), heirs=heirs))
+    for _, losers in sorted(losing.items()):
         found += [Golden(None, cron, versions.made_by(cron), has_lost=True) for cron in losers]
     return found
 

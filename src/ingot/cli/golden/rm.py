@@ -35,6 +35,7 @@ def rm(name: str, keep_images: bool, connection: Connection, timeout: float) -> 
         from ingot.cli.waiting import Deadline
 
         golden = await find(session, name)
+        _refuse_heirs(golden)
         _refuse(golden, keep_images)
         if not keep_images:
             _refuse_held(golden, await _holders(session, golden))
@@ -52,6 +53,20 @@ def rm(name: str, keep_images: bool, connection: Connection, timeout: float) -> 
         return 0
 
     run(connection, work)
+
+
+def _refuse_heirs(golden: "Golden") -> None:
+    """Raises ClickException where another cron would take the image over, and bring it back."""
+    from ingot.api.object import name_of
+    from ingot.cli.golden.found import lost_name
+
+    for heir in golden.heirs:
+        raise click.ClickException(
+            f"DataImportCron {name_of(heir)} would take {golden.name} over, and follow a source of its own; end that "
+            f"first:\n  ingot golden rm {lost_name(name_of(heir))} --keep-images -n {golden.namespace}\n"
+            f"or let it have {golden.name}:\n"
+            f"  ingot delete dataimportcron {name_of(golden.cron or {})} -n {golden.namespace}"
+        )
 
 
 def _refuse(golden: "Golden", keep_images: bool) -> None:
