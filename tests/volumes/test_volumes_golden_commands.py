@@ -162,7 +162,7 @@ async def test_a_source_that_fails_is_told_with_what_comes_next(
 
 
 @pytest.mark.timeout(180)
-async def test_a_file_is_published_again_and_again(administrator: Administrator, client: Client) -> None:
+async def test_a_file_is_published_again_and_again(administrator: Administrator, registry: DockerRegistry) -> None:
     """N5: an administrator publishes an ISO to all namespaces in one command; a later one moves the name."""
     golden, publish = administrator.golden, ("--name", "media", "--keep", "2", "--version")
     for number in (1, 2):
@@ -180,6 +180,13 @@ async def test_a_file_is_published_again_and_again(administrator: Administrator,
     assert "of before removed" in await golden("publish", str(file), *publish, "3")
     assert await administrator.states("media") == {"3": "current", "2": "kept"}
     assert "Did you mean media?" in await golden("history", "medium", code=1)
+
+    await administrator.push(14, f"{registry.host}/os/media:4")
+    await golden("add", f"{registry.host}/os/media:4", "--name", "media")
+    assert await administrator.states("media") == {"4": "current", "3": "out of reach", "2": "out of reach"}
+    assert "golden rm media --keep-images" in await golden("rollback", "media", code=1)
+    await golden("rm", "media", "--keep-images")
+    assert "media stands for 3@" in await golden("rollback", "media")
     assert "media removed" in await golden("rm", "media")
 
     async def gone() -> bool:

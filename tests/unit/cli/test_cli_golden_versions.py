@@ -10,6 +10,7 @@ from ingot.cli.golden.found import assemble
 from ingot.cli.golden.history import _cells, _rows
 from ingot.cli.golden.kept import Kept
 from ingot.cli.golden.moving import stands_for
+from ingot.cli.golden.standing import state_of
 from ingot.cli.golden.version import back, before, choose
 
 
@@ -92,6 +93,46 @@ def test_history_tells_the_class_of_a_version_that_is_there_twice() -> None:
     (pinned,) = assemble([link(2)], [cron(**{names.PINNED: digest(2)})], image.kept)
     assert sorted(row["state"] for row in _rows(pinned, None)) == ["kept", "kept", "pinned"]
     assert "CLASS" not in _cells(_rows(golden(1, made(1), made(2)), None))[0]
+
+
+def published(version: Object) -> Object:
+    """The same version, which no cron has made."""
+    return {**version, "metadata": {**version["metadata"], "labels": {}}}
+
+
+def test_what_follows_an_image_goes_to_its_own_versions_alone() -> None:
+    old, theirs, own = served(1, 2, 3)
+    image = golden(3, old, published(theirs), own)
+    assert [state_of(one, image) for one in image.kept] == ["current", "out of reach", "kept"]
+    assert choose(image, "latest@11111111").digest == digest(1)
+    cure = (
+        "latest@22222222 of fedora was not imported by what follows fedora now, which can go to latest@33333333, "
+        "latest@11111111 alone. To have that version, end the following first:\n"
+        "  ingot golden rm fedora --keep-images -n golden-images\n"
+        "  ingot golden rollback fedora fedora-222222222222 -n golden-images"
+    )
+    for text in ("", "2222"):
+        with pytest.raises(click.ClickException) as refused:
+            back(image, text)
+        assert refused.value.message == cure
+    (free,) = assemble([link(3)], [], image.kept)
+    assert [state_of(one, free) for one in free.kept] == ["current", "kept", "kept"]
+    assert before(free).digest == digest(2)
+
+
+def test_an_image_may_stay_at_what_was_there_before_its_cron() -> None:
+    image = golden(1, published(made(1)), made(2, phase="ImportInProgress"))
+    assert choose(image, "latest").digest == digest(1)
+    pinned = golden(1, *(one.any for one in image.kept), follower=cron("Pinned", **{names.PINNED: digest(1)}))
+    assert [state_of(one, pinned) for one in pinned.kept] == ["importing", "pinned"]
+
+
+def test_what_is_out_of_reach_is_not_offered() -> None:
+    image = golden(1, made(1), published(made(2)), made(3))
+    with pytest.raises(click.ClickException, match=r"is kept; name one of latest@33333333$"):
+        before(image)
+    with pytest.raises(click.ClickException, match=r"it has latest@33333333, latest@11111111$"):
+        choose(image, "39")
 
 
 def test_nobody_goes_back_to_the_present_version() -> None:

@@ -103,8 +103,8 @@ async def _refuse_rivals(session: "Session", plan: "Plan") -> None:
         if cron and cron["spec"]["managedDataSource"] == plan.name != name_of(cron):
             does = "waits for" if golden.has_lost else "makes"
             raise click.ClickException(
-                f"DataImportCron {name_of(cron)} of namespace {plan.namespace} {does} golden image {plan.name} already; "
-                f"{_end_first(plan, golden.name)}"
+                f"DataImportCron {name_of(cron)} of namespace {plan.namespace} {does} golden image {plan.name} "
+                f"already; {_end_first(plan, golden.name)}"
             )
 
 

@@ -14,6 +14,7 @@ from ingot.api.resource import Resource
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.cli.golden.kept import Kept
+from ingot.control.golden.imports import Import
 from ingot.control.golden.rivals import holder_of, managed_by
 from ingot.control.golden.wanted import bad_pin, pinned_to
 from ingot.kube.objects import is_deleting
@@ -59,6 +60,12 @@ class Golden:
         """Its versions: what its cron has made, and what is named like it. What it merely points to is another's."""
         cron = name_of(self.cron) if self.cron else None
         return [each for each in self.kept if each.digest and (each.image == self.name or each.cron == cron)]
+
+    def reaches(self, one: Kept) -> bool:
+        """Whether it can stand for a version that is kept: what follows it knows none but those of its own."""
+        if not one.is_usable or self.cron is None or one.key == target(self.link):
+            return one.is_usable
+        return one.cron == name_of(self.cron) and Import(one.volume, one.holder).is_named
 
     @property
     def pinned(self) -> str:
@@ -111,8 +118,8 @@ async def find(session: "Session", name: str) -> Golden:
         return images[name]
     if lost_name(name) in images:
         raise click.ClickException(
-            f"there is no golden image {name} in namespace {session.namespace}; DataImportCron {name}, whose DataSource "
-            f"another one has, is called {lost_name(name)} here"
+            f"there is no golden image {name} in namespace {session.namespace}; DataImportCron {name}, whose "
+            f"DataSource another one has, is called {lost_name(name)} here"
         )
     raise await no_such(session, name, session.namespace)
 

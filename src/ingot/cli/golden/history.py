@@ -25,7 +25,8 @@ _NAMED = 3
 def history(name: str, connection: Connection, output: str) -> None:
     """Show the versions of golden image NAME, the newest first: when each was imported, and who uses it.
 
-    One is current, or pinned; kept ones can be gone back to with `ingot golden rollback`. Versions that are removed are
+    One is current, or pinned; kept ones can be gone back to with `ingot golden rollback`, and those out of reach only
+    when nothing follows NAME any more, for what follows it now has not imported them. Versions that are removed are
     shown for as long as a machine or a volume that was made from them is there. Where one is there twice, its class
     tells which is which.
     """

@@ -62,7 +62,8 @@ def _dangles(golden: Golden) -> bool:
 
 
 def state_of(one: Kept, golden: Golden) -> str:
-    """What a version is to its image: current, pinned, kept, failed, or how far its import or upload is."""
+    """What a version is to its image: current, pinned, kept, out of reach, failed, or how far its import or upload
+    is."""
     if one.has_failed:
         return "failed"
     if not one.is_usable:
@@ -72,6 +73,8 @@ def state_of(one: Kept, golden: Golden) -> str:
     is_pinned = golden.pinned and one.digest == golden.pinned
     if current is not None and one.key == current.key:
         return "pinned" if is_pinned else "current"
+    if not golden.reaches(one):
+        return "out of reach"
     is_there = current is not None and current.digest == golden.pinned
     return "pinned soon" if is_pinned and not is_there else "kept"
 
