@@ -187,6 +187,8 @@ async def test_a_file_is_published_again_and_again(administrator: Administrator,
     assert "golden rm media --keep-images" in await golden("rollback", "media", code=1)
     await golden("rm", "media", "--keep-images")
     assert "media stands for 3@" in await golden("rollback", "media")
+    grown = await golden("add", f"{registry.host}/os/media:4", "--name", "media", "--size", "8Mi")
+    assert "imported without --size 8Mi, and stays as large as it is" in grown
     assert "media removed" in await golden("rm", "media")
 
     async def gone() -> bool:

@@ -209,6 +209,15 @@ def test_a_plan_is_the_same_again_and_another_is_told_by_its_fields() -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "there", "larger"),
+    [("64Mi", "", True), ("64Mi", "4Mi", True), ("1Gi", "1024Mi", False), ("64Mi", "1Gi", False), ("", "", False)],
+)
+def test_a_plan_tells_whether_a_version_is_smaller_than_it_says(size: str, there: str, larger: bool) -> None:
+    plan, before = (Plan("fedora", PLACE, {}, "@daily", size=each) for each in (size, there))
+    assert plan.is_larger(before.cron()["spec"]["template"]) == larger
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("nbd://far/fedora", "has no versions that could be followed"),

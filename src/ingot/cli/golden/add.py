@@ -10,6 +10,7 @@ from ingot.cli.output import output_option, show
 
 if TYPE_CHECKING:
     from ingot.cli.connection import Session
+    from ingot.cli.golden.kept import Kept
     from ingot.cli.golden.plan import Plan
 
 
@@ -84,13 +85,25 @@ async def follow(session: "Session", plan: "Plan", wait: bool, seconds: float | 
         show(made, output) if output != "text" else click.echo(f"{plan.name} will follow its source: {plan.schedule}")
         return 0
     golden = await answer(session, made, word, seconds, settle=True)
+    current = golden.current
     if output != "text":
         show(golden.link, output)
-        return 0
-    version = golden.current.title if golden.current else ""
-    place = place_of(plan.namespace, plan.name)
-    click.echo(f"{plan.name} is ready: {version}; boot it with `ingot vm run {place}`")
+    else:
+        version, place = current.title if current else "", place_of(plan.namespace, plan.name)
+        click.echo(f"{plan.name} is ready: {version}; boot it with `ingot vm run {place}`")
+    if current and current.volume and plan.is_larger(current.volume):
+        click.echo(_not_grown(plan, current), err=True)
     return 0
+
+
+def _not_grown(plan: "Plan", current: "Kept") -> str:
+    """What to do about a version that was kept, and is smaller than was asked for."""
+    place = place_of(plan.namespace, plan.name)
+    return (
+        f"{current.title} was there already, imported without --size {plan.size}, and stays as large as it is; those "
+        f"to come are grown. `ingot vm run {place},size={plan.size}` grows the disk of a machine. To have this version "
+        f"imported anew, give the same command after this:\n  ingot golden rm {plan.name} -n {plan.namespace}"
+    )
 
 
 async def _refuse_rivals(session: "Session", plan: "Plan") -> None:

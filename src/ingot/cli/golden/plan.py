@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import click
 
 from ingot.api.cdi import names
+from ingot.api.cdi.size import requested
 from ingot.api.object import Object
+from ingot.api.quantity import whole
 from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES
 from ingot.cli.volume.place import read_source
+from ingot.control.volumes.claim import wish_of
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.source import Kind, Source
 
@@ -46,6 +49,10 @@ class Plan:
                 "retentionPolicy": "All",
             },
         }
+
+    def is_larger(self, there: Object) -> bool:
+        """Whether it says a size to which the disk of a version, a DataVolume that is there already, was not grown."""
+        return bool(self.size) and (requested(wish_of(there)) or 0) < whole(self.size)
 
     def _storage(self) -> Object:
         storage: Object = {"resources": {"requests": {"storage": self.size}}} if self.size else {}
