@@ -145,6 +145,15 @@ async def test_a_pod_copies_the_files_of_an_archive(lab: Storage) -> None:
     await lab.until(VOLUME_CLAIMS, "copy", lambda each: _told(each, names.CONTENT_TYPE) == "archive")
 
 
+async def test_what_the_storage_clones_of_an_archive_is_known_as_one(lab: Storage) -> None:
+    await strategy(lab, lab.fast, "csi-clone")
+    await lab.claim("golden")
+    await lab.change(VOLUME_CLAIMS, "golden", {"metadata": {"annotations": {names.CONTENT_TYPE: "archive"}}})
+    target, _ = await clone(lab)
+    await bound(lab, await given(lab, target))
+    await lab.until(VOLUME_CLAIMS, "copy", lambda each: _told(each, names.CONTENT_TYPE) == "archive")
+
+
 async def test_a_snapshot_is_cloned_and_goes_when_the_clone_is_there(lab: Storage) -> None:
     await lab.claim("golden")
     target, _ = await clone(lab)

@@ -17,6 +17,7 @@ from eventual import eventually
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resources import (
+    CLONE_SOURCES,
     DATA_VOLUMES,
     NAMESPACES,
     PODS,
@@ -31,6 +32,7 @@ from ingot.control.volumes.claim import DEFAULT_VIRT_CLASS
 from ingot.control.volumes.datavolumes import DataVolumes
 from ingot.control.volumes.marks import annotation, phase_of
 from ingot.control.volumes.populator import Populators
+from ingot.control.volumes.snapshot_notes import SnapshotNotes
 from ingot.control.writing import delete
 from ingot.kube.client import Client
 from ingot.kube.manager import Manager
@@ -39,7 +41,7 @@ from ingot.kube.objects import condition
 
 @pytest.fixture
 async def lab(bare: World) -> AsyncIterator[Storage]:
-    async with at_work(bare, Populators, DataVolumes) as storage:
+    async with at_work(bare, Populators, DataVolumes, SnapshotNotes) as storage:
         yield storage
     await storage.forget_clones()
 
@@ -62,18 +64,20 @@ async def beside(lab: Storage) -> Storage:
     return other
 
 
-async def shot(lab: Storage, mode: str = "Filesystem", storage_class: str = "") -> Object:
+async def shot(lab: Storage, mode: str = "Filesystem", storage_class: str = "", held: str = names.DISK) -> Object:
     """A snapshot of a claim of the class with snapshots, or another one of its driver."""
     await lab.claim("golden", storage_class, volumeMode=mode)
+    await lab.change(VOLUME_CLAIMS, "golden", {"metadata": {"annotations": {names.CONTENT_TYPE: held}}})
     spec = {"source": {"persistentVolumeClaimName": "golden"}, "volumeSnapshotClassName": lab.fast}
     await lab.create(SNAPSHOTS, {"metadata": {"name": "shot"}, "spec": spec})
     return await lab.snapshotted("shot")
 
 
-async def clone(lab: Storage, where: str = "", **storage: Any) -> Object:
+async def clone(lab: Storage, where: str = "", contentType: str = names.DISK, **storage: Any) -> Object:
     """The claim of a DataVolume that is a clone of the snapshot."""
     source = {"snapshot": {"namespace": where or lab.namespace, "name": "shot"}}
-    await lab.create(DATA_VOLUMES, {"metadata": {"name": "copy"}, "spec": {"source": source, "storage": storage}})
+    spec = {"source": source, "storage": storage, "contentType": contentType}
+    await lab.create(DATA_VOLUMES, {"metadata": {"name": "copy"}, "spec": spec})
     return await eventually(lambda: lab.get(VOLUME_CLAIMS, "copy"))
 
 
@@ -215,12 +219,47 @@ async def test_what_is_restored_for_its_first_consumer_is_restored_for_the_pod_t
     await lab.client.delete(STORAGE_CLASSES, late)
 
 
+async def files_shot(lab: Storage) -> None:
+    """A snapshot of an archive's files, which notes that; the claim that it was taken of has gone."""
+    await shot(lab, held=names.FILES)
+    await lab.until(SNAPSHOTS, "shot", lambda each: annotation(each, names.CONTENT_TYPE) == names.FILES)
+    await lab.client.delete(VOLUME_CLAIMS, "golden", lab.namespace)
+    await lab.gone(VOLUME_CLAIMS, "golden")
+
+
 async def test_of_the_snapshot_of_an_archive_all_files_are_copied(lab: Storage) -> None:
-    await shot(lab)
-    await lab.change(VOLUME_CLAIMS, "golden", {"metadata": {"annotations": {names.CONTENT_TYPE: names.FILES}}})
-    target = await clone(lab, storageClassName=lab.plain)
+    await files_shot(lab)
+    target = await clone(lab, contentType=names.FILES, storageClassName=lab.plain)
     (container,) = (await copied(lab, target))["spec"]["containers"]
     assert container["args"][container["args"].index("--content-type") + 1] == names.FILES
+
+
+async def test_what_storage_makes_of_the_snapshot_of_an_archive_is_known_as_one(lab: Storage) -> None:
+    await files_shot(lab)
+    origin = {"apiGroup": SNAPSHOTS.group, "kind": SNAPSHOTS.kind, "name": "shot"}
+    await lab.create(CLONE_SOURCES, {"metadata": {"name": "from-shot"}, "spec": {"source": origin}})
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": lab.fast,
+        "dataSourceRef": {"apiGroup": CLONE_SOURCES.group, "kind": CLONE_SOURCES.kind, "name": "from-shot"},
+    }
+    target = await lab.create(VOLUME_CLAIMS, {"metadata": {"name": "copy"}, "spec": spec})
+    await lab.provision(names.prime_name(target))
+    await bound(lab, target)
+    await lab.until(VOLUME_CLAIMS, "copy", lambda each: annotation(each, names.CONTENT_TYPE) == names.FILES)
+
+
+async def test_a_volume_for_a_disk_is_none_for_the_snapshot_of_an_archive(lab: Storage) -> None:
+    """As it is refused where the snapshot is there before."""
+    wish = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    source = {"snapshot": {"namespace": lab.namespace, "name": "shot"}}
+    spec = {"source": source, "pvc": {**wish, "storageClassName": lab.fast}}
+    await lab.create(DATA_VOLUMES, {"metadata": {"name": "copy"}, "spec": spec})
+    await shot(lab, held=names.FILES)
+    await lab.pass_time(6)
+    failed = await ended(lab, "Failed")
+    assert "spec.contentType: archive is expected" in (condition(failed, "Ready") or {})["message"]
 
 
 async def test_a_snapshot_of_another_namespace_is_restored_there(lab: Storage) -> None:

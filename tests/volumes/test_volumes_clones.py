@@ -72,6 +72,22 @@ async def test_the_files_of_an_archive_are_cloned_and_cloned_again(shelf: Shelf,
     assert (await shelf.place("fourth") / "one.txt").read_text() == "one\n"
 
 
+async def test_the_files_of_an_archive_are_restored_and_cloned(shelf: Shelf, web: Nginx) -> None:
+    """Also when the volume that the snapshot was taken of is gone."""
+    where = ("-n", shelf.namespace)
+    await shelf.make(volume("files", {"http": {"url": f"{web.http}/files.tar"}}, "8Mi", contentType="archive"))
+    await shelf.filled("files")
+    await ingot(shelf.server, "volume", "snapshot", "files", "shot", *where)
+    await ingot(shelf.server, "volume", "restore", "shot", "restored", *where)
+    await ingot(shelf.server, "volume", "rm", "files", *where)
+    with pytest.raises(ApiError, match=r"spec\.source\.snapshot: .*spec\.contentType: archive is expected"):
+        await shelf.make(volume("disk", {"snapshot": {"namespace": shelf.namespace, "name": "shot"}}))
+    await ingot(shelf.server, "volume", "restore", "shot", "again", *where)
+    for name in ("restored", "again"):
+        await ingot(shelf.server, "volume", "clone", name, f"{name}-copy", *where)
+        assert (await shelf.place(f"{name}-copy") / "one.txt").read_text() == "one\n"
+
+
 async def test_a_snapshot_keeps_what_its_volume_had(shelf: Shelf, client: Client, golden: str, wares: Wares) -> None:
     spec = {"source": {"persistentVolumeClaimName": golden}}
     await shelf.create(SNAPSHOTS, "before", spec)

@@ -17,6 +17,7 @@ from ingot.control.snapshots.snapshot import MachineSnapshots
 from ingot.control.volumes.datavolumes import DataVolumes
 from ingot.control.volumes.direct_upload import DirectUploads
 from ingot.control.volumes.populator import Populators
+from ingot.control.volumes.snapshot_notes import SnapshotNotes
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.manager import Manager
 
@@ -30,6 +31,7 @@ def add_all(manager: Manager, clock: Clock = SYSTEM, outfit: Outfit = OF_ONE_MAC
     DataVolumes(manager, clock, outfit)
     Populators(manager, clock, outfit)
     DirectUploads(manager, clock, outfit)
+    SnapshotNotes(manager, clock)
     MachineSnapshots(manager, clock)
     SnapshotContents(manager, clock, outfit)
     MachineRestores(manager, clock)

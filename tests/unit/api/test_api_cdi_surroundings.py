@@ -29,8 +29,11 @@ def claim(
     return {"metadata": {**GOLDEN, "annotations": annotations}, "spec": spec, "status": status}
 
 
-def snapshot(size: str) -> Object:
-    return {"metadata": dict(GOLDEN), "spec": {}, "status": {"restoreSize": size}}
+def snapshot(size: str = "1Gi", *, holds: str = "", made: str = "2026-01-02T00:00:00Z") -> Object:
+    annotations = {CONTENT_TYPE: holds} if holds else {}
+    spec = {"source": {"persistentVolumeClaimName": GOLDEN["name"]}}
+    metadata = {**GOLDEN, "annotations": annotations, "creationTimestamp": made}
+    return {"metadata": metadata, "spec": spec, "status": {"restoreSize": size}}
 
 
 def link(namespace: str = "here", name: str = "link", **source: Object) -> Object:
@@ -110,6 +113,28 @@ def test_a_clone_holds_what_its_source_does(spec: Object, field: str, wanted: st
     assert cause[:2] == (field, "FieldValueInvalid")
     assert f"Source contentType ({held or 'kubevirt'})" in cause[2]
     assert f"spec.contentType: {held or 'kubevirt'} is expected" in cause[2]
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        {"snapshot": snapshot(holds="archive")},
+        {"snapshot": snapshot(holds="archive"), "claim": claim(holds="kubevirt")},
+        {"snapshot": snapshot(), "claim": claim(holds="archive")},
+    ],
+)
+def test_and_what_its_snapshot_does(there: dict[str, Object]) -> None:
+    spec: Object = {"source": {"snapshot": GOLDEN}}
+    field, _, message = refused(spec, **there)
+    assert field == "spec.source.snapshot"
+    assert 'VolumeSnapshot "golden/fedora" holds the files of an archive; spec.contentType: archive' in message
+    check({**spec, "contentType": "archive"}, **there)
+
+
+def test_a_claim_that_is_younger_than_the_snapshot_says_nothing_of_it() -> None:
+    late = claim(holds="archive")
+    late["metadata"]["creationTimestamp"] = "2026-01-03T00:00:00Z"
+    check({"source": {"snapshot": GOLDEN}}, snapshot=snapshot(), claim=late)
 
 
 @pytest.mark.parametrize("spec", [CLONE, LINK])

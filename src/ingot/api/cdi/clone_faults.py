@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from ingot.api.cdi import size
-from ingot.api.cdi.names import CONTENT_TYPE, DISK, FILES
+from ingot.api.cdi import content, size
+from ingot.api.cdi.names import DISK, FILES
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.quantity import written
 from ingot.api.resource import Resource
@@ -15,21 +15,29 @@ SIZE: Final = "resources.requests.storage"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is cloned: a claim or a snapshot, as it is stored."""
+    """What is cloned: a claim or a snapshot, as it is stored, and the claim that the latter was taken of, if known."""
 
     kind: Resource
     found: Object
+    former: Object | None = None
 
     def __str__(self) -> str:
         return f'{self.kind.kind} "{namespace_of(self.found)}/{name_of(self.found)}"'
 
     @property
     def content_type(self) -> str:
-        """What it holds; "" where that is not known: of a snapshot, and of a claim that is filled later."""
-        told = (self.found["metadata"].get("annotations") or {}).get(CONTENT_TYPE)
-        if self.kind != VOLUME_CLAIMS or (not told and not self.found["spec"].get("volumeName")):
-            return ""
-        return FILES if told == FILES else DISK
+        """What it holds; "" where that is not known: of a snapshot that nobody noted it of, and of a claim that is
+        filled later. A claim that was filled and says nothing has a disk."""
+        if held := self.told:
+            return FILES if held == FILES else DISK
+        return DISK if self.kind == VOLUME_CLAIMS and self.found["spec"].get("volumeName") else ""
+
+    @property
+    def told(self) -> str:
+        """What it says itself that it holds, or the claim does that it was taken of; "" where neither does."""
+        if self.kind == VOLUME_CLAIMS:
+            return content.told(self.found)
+        return content.of_snapshot(self.found, self.former)
 
     @property
     def is_block(self) -> bool:

@@ -1,9 +1,10 @@
 """What must be there, and what must not, when a DataVolume is made: looked up as by CDI's webhook."""
 
-from ingot.api.cdi import clone_faults, destination
+from ingot.api.cdi import clone_faults, content, destination
 from ingot.api.cdi.clone_faults import Origin
 from ingot.api.lookup import Lookup
 from ingot.api.object import Object, name_of
+from ingot.api.resource import Resource
 from ingot.api.resources import DATA_SOURCES, DATA_VOLUMES, SNAPSHOTS, VOLUME_CLAIMS
 from ingot.api.status import Cause, invalid
 
@@ -36,11 +37,19 @@ def _cause(spec: Object, namespace: str) -> Lookup[Cause | None]:
     for kind, resource in _ORIGINS.items():
         if kind not in source:
             continue
-        found = yield resource, source[kind]["namespace"], source[kind]["name"]
-        why = clone_faults.of_volume(spec, Origin(resource, found)) if found else ""
-        if why:
+        origin = yield from _origin(resource, source[kind]["namespace"], source[kind]["name"])
+        if origin is not None and (why := clone_faults.of_volume(spec, origin)):
             return Cause(field if "sourceRef" in spec else f"{field}.{kind}", f"Invalid value: {why}")
     return None
+
+
+def _origin(kind: Resource, namespace: str, name: str) -> Lookup[Origin | None]:
+    """What is cloned, None while it is not there. Of a snapshot that does not tell what it holds, the claim may."""
+    found = yield kind, namespace, name
+    if found is None:
+        return None
+    claim = "" if kind == VOLUME_CLAIMS or content.told(found) else content.claim_name(found)
+    return Origin(kind, found, (yield VOLUME_CLAIMS, namespace, claim) if claim else None)
 
 
 def _followed(reference: Object, namespace: str) -> Lookup[Object | Cause]:

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ingot.api.cdi.names import CONTENT_TYPE, FILES
+from ingot.api.cdi import content
+from ingot.api.cdi.names import FILES
 from ingot.api.object import Object, name_of, namespace_of
-from ingot.api.resources import VOLUME_CLAIMS
+from ingot.api.resource import Resource
+from ingot.api.resources import SNAPSHOTS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.cli.output import show
 from ingot.cli.volume.board import Board
@@ -37,18 +39,29 @@ async def make_copy(session: "Session", kind: str, copy: Copy) -> int:
     """As `make`, of a `pvc` or a `snapshot`."""
     source = {kind: read_claim(copy.origin, session.namespace)}
     wanted = manifest(copy.name, session.namespace, source, copy.target)
-    if kind == "pvc" and await _holds_files(session, **source[kind]):
+    if await _holds_files(session, kind, **source[kind]):
         wanted["spec"]["contentType"] = FILES
     return await make(session, wanted, copy.wait, copy.timeout, copy.output)
 
 
-async def _holds_files(session: "Session", namespace: str, name: str) -> bool:
-    """Whether a claim, which not everybody who may clone it can read, was unpacked from an archive."""
-    try:
-        claim = await session.client.get(VOLUME_CLAIMS, name, namespace)
-    except ApiError:
+async def _holds_files(session: "Session", kind: str, namespace: str, name: str) -> bool:
+    """Whether the origin was unpacked from an archive, as far as who makes the clone may read it."""
+    if kind == "pvc":
+        claim = await _readable(session, VOLUME_CLAIMS, name, namespace)
+        return claim is not None and content.told(claim) == FILES
+    snapshot = await _readable(session, SNAPSHOTS, name, namespace)
+    if snapshot is None:
         return False
-    return bool((claim["metadata"].get("annotations") or {}).get(CONTENT_TYPE) == FILES)
+    former = await _readable(session, VOLUME_CLAIMS, content.claim_name(snapshot), namespace)
+    return content.of_snapshot(snapshot, former) == FILES
+
+
+async def _readable(session: "Session", kind: Resource, name: str, namespace: str) -> Object | None:
+    """None for what has no name, is not there, or is not everybody's to read."""
+    try:
+        return await session.client.get(kind, name, namespace) if name else None
+    except ApiError:
+        return None
 
 
 async def finish(session: "Session", name: str, seconds: float | None, output: str) -> int:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from hashlib import sha256
 
-from ingot.api.cdi.names import IMMEDIATE, POPULATED_FOR, SELECTED_NODE
+from ingot.api.cdi.names import CONTENT_TYPE, IMMEDIATE, POPULATED_FOR, SELECTED_NODE
 from ingot.api.kubevirt.names import CREATED_BY
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.quantity import Quantity
@@ -70,8 +70,7 @@ def claim_from(restore: Object, plan: Object, backup: Object, origin: Object) ->
     given = saved["metadata"].get("annotations") or {}
     override = _override(restore, plan["volumeName"])
     annotations = {key: text for key, text in given.items() if not key.startswith(_NOT_KEPT)}
-    if node := given.get(SELECTED_NODE):
-        annotations[SELECTED_NODE] = node
+    annotations |= {key: given[key] for key in (CONTENT_TYPE, SELECTED_NODE) if given.get(key)}
     spec = {key: value for key, value in copy_of(saved["spec"]).items() if key not in _NOT_TAKEN}
     if copied:
         reference = {"apiGroup": CLONE_SOURCES.group, "kind": CLONE_SOURCES.kind, "name": source_name(restore, plan)}

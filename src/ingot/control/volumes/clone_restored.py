@@ -41,10 +41,10 @@ class CloneRestored:
         return self._claims.cache.get(_key(target, namespace))
 
     async def make(
-        self, target: Object, snapshot: Object, taken: Taken, storage_class: Object, origin: Object | None, node: str
+        self, target: Object, snapshot: Object, taken: Taken, storage_class: Object, held: str, node: str
     ) -> Object:
-        """The claim of that class, made if it is not there. `origin` is what the snapshot is of, if that is still
-        there, and `node` where it is, if it is on one."""
+        """The claim of that class, made if it is not there. `held` is what the snapshot holds, "" if nobody knows, and
+        `node` where its claim is, if that is on one."""
         spec: Object = {
             "accessModes": ["ReadWriteOnce"],
             "dataSource": {"apiGroup": SNAPSHOTS.group, "kind": SNAPSHOTS.kind, "name": name_of(snapshot)},
@@ -53,7 +53,7 @@ class CloneRestored:
             "volumeMode": taken.mode or "Filesystem",
         }
         told = {names.SELECTED_NODE: node} if node and is_delayed(storage_class) else {}
-        if any(annotation(each, names.CONTENT_TYPE) == names.FILES for each in (origin, target) if each is not None):
+        if names.FILES in (held, annotation(target, names.CONTENT_TYPE)):
             told[names.CONTENT_TYPE] = names.FILES
         return await interim.make(self._client, VOLUME_CLAIMS, _key(target, namespace_of(snapshot)), target, spec, told)
 

@@ -29,10 +29,10 @@ class StorageClones:
         self._begun: dict[Key, float] = {}
 
     async def begin(
-        self, target: Object, origin: Object | None, reference: Object, namespace: str, least: int = 0
+        self, target: Object, origin: Object | None, reference: Object, namespace: str, held: str, least: int = 0
     ) -> Step:
-        """The prime, which the storage fills from what is referred to, on the node where that is. It has the `least`
-        that storage makes of it, where that gave the origin more than it asked for."""
+        """The prime, which the storage fills from what is referred to, on the node where that is; it tells that this is
+        `held` in it. It has the `least` that storage makes of it, where that gave the origin more than it asked for."""
         storage_class = self._means.classes.cache.get(Key("", target["spec"].get("storageClassName") or ""))
         node = self.node_of(origin, storage_class)
         made = await prime.ensure(
@@ -43,6 +43,7 @@ class StorageClones:
             provisioner=storage_class["provisioner"]
             if storage_class and (node or not placement.is_delayed(storage_class))
             else "",
+            annotations={names.CONTENT_TYPE: held} if held else {},
             dataSource=reference,
             resources=size.enlarged(target["spec"], least),
         )
@@ -79,6 +80,8 @@ class StorageClones:
 
 
 def how(filled: Object) -> Mapping[str, str]:
-    """What a target tells of how the storage filled its prime."""
+    """What a target tells of how the storage filled its prime, and with what."""
     from_snapshot = filled["spec"]["dataSource"]["kind"] == SNAPSHOTS.kind
-    return {names.CLONE_TYPE: str(Strategy.SNAPSHOT if from_snapshot else Strategy.CSI_CLONE)}
+    told = {names.CLONE_TYPE: str(Strategy.SNAPSHOT if from_snapshot else Strategy.CSI_CLONE)}
+    held = annotation(filled, names.CONTENT_TYPE)
+    return {**told, names.CONTENT_TYPE: held} if held else told

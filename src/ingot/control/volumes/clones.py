@@ -117,7 +117,8 @@ class Clones:
 
     async def _from_claim(self, work: Work) -> Step:
         origin = self._ready(key_of_origin(work.source))
-        if fault := await self._origins.unsuitable(work.target, Origin(VOLUME_CLAIMS, origin)):
+        known = Origin(VOLUME_CLAIMS, origin)
+        if fault := await self._origins.unsuitable(work.target, known):
             return fault
         # A prime that the storage does not fill was made for a pod.
         choice = await self._choice(work, origin) if work.prime is None else _BEGUN
@@ -131,7 +132,7 @@ class Clones:
         else:
             reference = {"kind": VOLUME_CLAIMS.kind, "name": name_of(origin)}
         self._say(work, choice)
-        return await self._storage.begin(work.target, origin, reference, namespace_of(origin), least)
+        return await self._storage.begin(work.target, origin, reference, namespace_of(origin), known.told, least)
 
     def _ready(self, key: Key) -> Object:
         """The claim that is cloned. Raises Hindered until it is there, and filled."""
@@ -163,7 +164,7 @@ class Clones:
             target_class=self._class(work.target),
             origin_class=self._class(origin),
             node=node_of(volume, self._nodes.cache),
-            preallocated=self._is_preallocated(work, origin),
+            preallocated=self._is_preallocated(work, annotation(origin, names.CONTENT_TYPE)),
         )
         choice = choose(seen, self._kinds)
         if choice.strategy is not Strategy.CSI_CLONE or is_local(seen.target_class):
@@ -173,11 +174,10 @@ class Clones:
         # Its full copy was begun while a guest wrote that has ended since.
         return _BEGUN if self._copies.moments.find(work.target, origin) is not None else choice
 
-    def _is_preallocated(self, work: Work, origin: Object | None) -> bool:
+    def _is_preallocated(self, work: Work, held: str) -> bool:
         """Whether the disk is to have no holes; the files of an archive have none to fill."""
-        contents = {annotation(each, names.CONTENT_TYPE) for each in (work.target, origin) if each is not None}
         wished = worker.is_preallocated(work.source["spec"], work.target, self._means.wishes)
-        return wished and names.FILES not in contents
+        return wished and names.FILES not in (held, annotation(work.target, names.CONTENT_TYPE))
 
     def _class(self, claim: Object) -> Object | None:
         return self._means.classes.cache.get(Key("", claim["spec"].get("storageClassName") or ""))
@@ -187,26 +187,28 @@ class Clones:
         if (restored := self._restored.begun(work.target, key.namespace)) is not None:
             return await self._from_restored(work, restored)
         snapshot = self._snapshots.ready(key)
-        if fault := await self._origins.unsuitable(work.target, Origin(SNAPSHOTS, snapshot)):
+        origin = self._means.claims.cache.get(claim_of(snapshot))
+        known = Origin(SNAPSHOTS, snapshot, origin)
+        if fault := await self._origins.unsuitable(work.target, known):
             return fault
         taken = await taken_of(self._means.client, snapshot)
         if taken is None:
             message = f'VolumeSnapshot "{key}", which is to be cloned, has no VolumeSnapshotContent; tried again'
             return Waiting("CloneSourceNotReady", message, _LOOK_SECONDS)
-        origin = self._means.claims.cache.get(claim_of(snapshot))
-        preallocated = self._is_preallocated(work, origin)
+        preallocated = self._is_preallocated(work, known.told)
         choice = choose_of_snapshot(work.target, self._class(work.target), taken, preallocated=preallocated)
         if work.prime is not None:
             # A prime that the storage does not fill was made for a pod.
             choice = _BEGUN
         if choice.strategy is Strategy.COPY:
-            return await self._restore(work, snapshot, taken, origin, choice)
+            return await self._restore(work, known, taken, choice)
         self._say(work, choice)
         reference = {"apiGroup": SNAPSHOTS.group, "kind": SNAPSHOTS.kind, "name": key.name}
-        return await self._storage.begin(work.target, origin, reference, key.namespace)
+        return await self._storage.begin(work.target, origin, reference, key.namespace, known.told)
 
-    async def _restore(self, work: Work, snapshot: Object, taken: Taken, origin: Object | None, choice: Choice) -> Step:
+    async def _restore(self, work: Work, known: Origin, taken: Taken, choice: Choice) -> Step:
         """For a target that the storage cannot make of its snapshot: a claim that it can, from which a pod copies."""
+        snapshot, origin = known.found, known.former
         classes = self._means.classes.cache
         preferred = (self._class(origin) if origin else None, self._class(work.target), class_of({}, classes))
         storage_class = taken.class_among(classes, *preferred)
@@ -218,9 +220,8 @@ class Clones:
             return Failed("IncompatibleProvisioners", message)
         self._say(work, choice)
         node = self._storage.node_of(origin, storage_class)
-        made = await self._restored.make(
-            work.target, snapshot, taken, storage_class, origin, name_of(node) if node else ""
-        )
+        on_node = name_of(node) if node else ""
+        made = await self._restored.make(work.target, snapshot, taken, storage_class, known.told, on_node)
         return await self._from_restored(work, made)
 
     async def _from_restored(self, work: Work, restored: Object) -> Step:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ingot.api.cdi import content
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import SNAPSHOT_CONTENTS
 from ingot.control.writing import live
@@ -25,16 +26,16 @@ class Taken:
 
 def claim_of(snapshot: Object) -> Key:
     """The claim that it was taken of, which need not be there any more; one without a name for other snapshots."""
-    return Key(namespace_of(snapshot), snapshot["spec"]["source"].get("persistentVolumeClaimName") or "")
+    return Key(namespace_of(snapshot), content.claim_name(snapshot))
 
 
 async def taken_of(client: Client, snapshot: Object) -> Taken | None:
     """None while it is bound to no content, or to one that is another's."""
     name = (snapshot.get("status") or {}).get("boundVolumeSnapshotContentName")
-    content = await live(client, SNAPSHOT_CONTENTS, name) if name else None
-    if content is None:
+    bound = await live(client, SNAPSHOT_CONTENTS, name) if name else None
+    if bound is None:
         return None
-    reference = content["spec"].get("volumeSnapshotRef") or {}
+    reference = bound["spec"].get("volumeSnapshotRef") or {}
     if (reference.get("namespace"), reference.get("name")) != (namespace_of(snapshot), name_of(snapshot)):
         return None
-    return Taken(content["spec"]["driver"], content["spec"].get("sourceVolumeMode") or "")
+    return Taken(bound["spec"]["driver"], bound["spec"].get("sourceVolumeMode") or "")
