@@ -291,25 +291,30 @@ def test_who_was_killed_at_any_moment_leaves_no_mix_of_two_archives(
     assert not killed
 
 
-def test_directories_that_may_not_be_changed_are_moved_and_replaced(volume: Path) -> None:
+def test_what_may_not_be_changed_or_read_is_moved_and_replaced_and_copied(volume: Path) -> None:
     """Workers of a cluster are not root."""
     locked = [_entry("top", tarfile.DIRTYPE, mode=0o555), _entry("dir/below", tarfile.DIRTYPE, mode=0o100)]
-    archive = volume.with_name("archive")
-    archive.write_bytes(_tar(*locked, (_entry("top/file"), b"x"), (_entry("dir/below/file"), b"y")))
+    archive, copy = volume.with_name("archive"), volume.with_name("copy")
+    copy.mkdir()
+    archive.write_bytes(_tar(*locked, (_entry("top/file", mode=0), b"x"), (_entry("dir/below/file"), b"y")))
     run_as_owner(
         f"""if True:
+        import os
         from pathlib import Path
+        from ingot.images.archive.copier import copy_files
         from ingot.images.archive.unpacker import unpack
         from ingot.images.pipeline.options import ImportOptions
         from ingot.images.pipeline.source import Kind, Source
+        os.geteuid = lambda: 107
         for _ in range(2):
             unpack(Source(Kind.FILE, {str(archive)!r}), Path({str(volume)!r}), ImportOptions(), lambda *_: None)
+        copy_files(Path({str(volume)!r}), Path({str(copy)!r}), lambda *_: None)
         """
     )
-    assert stat.S_IMODE((volume / "top").stat().st_mode) == 0o555
-    assert stat.S_IMODE((volume / "dir" / "below").stat().st_mode) == 0o100
-    (volume / "dir" / "below").chmod(0o700)
-    assert ((volume / "top" / "file").read_bytes(), (volume / "dir" / "below" / "file").read_bytes()) == (b"x", b"y")
+    for there in (volume, copy):
+        modes = [stat.S_IMODE((there / each).stat().st_mode) for each in ("top", "top/file", "dir/below")]
+        assert modes == [0o555, 0o400, 0o500]
+        assert ((there / "top" / "file").read_bytes(), (there / "dir" / "below" / "file").read_bytes()) == (b"x", b"y")
 
 
 @pytest.mark.parametrize("own", [True, False])

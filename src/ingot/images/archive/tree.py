@@ -17,6 +17,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Nobody gets the rights of another by running a file.
 _MODE = 0o777
+# What who is not root needs to read again what it has unpacked, as to copy it.
+_READ, _WALK = 0o400, 0o500
 # Directories that an archive does not mention; and all others, until all is in them.
 _USUAL = 0o755
 # It is a file, or a link.
@@ -59,7 +61,7 @@ class Tree:
         with self._parent(parts) as parent:
             self._replace(parent, parts)
             descriptor = os.open(parts[-1], _NEW, 0o600, dir_fd=parent)
-        return TreeFile(descriptor, mode & _MODE, time)
+        return TreeFile(descriptor, _rights(mode, _READ), time)
 
     def symlink(self, parts: Sequence[bytes], target: bytes) -> None:
         _check_inside(parts, target)
@@ -87,7 +89,7 @@ class Tree:
             mode, time = self._directories[name]
             descriptor = self._enter(name.split(b"/"))
             os.utime(descriptor, ns=(time * 10**9, time * 10**9))
-            os.fchmod(descriptor, mode & _MODE)
+            os.fchmod(descriptor, _rights(mode, _WALK))
             os.close(descriptor)
 
     def _replace(self, parent: int, parts: Sequence[bytes]) -> None:
@@ -164,6 +166,10 @@ class TreeFile:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+def _rights(mode: int, needed: int) -> int:
+    return mode & _MODE | (needed if os.geteuid() else 0)
 
 
 def _check_inside(parts: Sequence[bytes], target: bytes) -> None:
