@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 
+from ingot.host.hard_links import HardLinks
 from ingot.host.reflink import CANNOT, share_blocks
 
 _CHUNK = 4 << 20
@@ -51,16 +52,17 @@ def can_share(directory: Path) -> bool:
 
 
 def clone_tree(source: Path, target: Path, progress: Progress, without: Collection[str] = ()) -> None:
-    """Copy what is in the directory `source` into the directory `target`, with owners, modes and links.
+    """Copy what is in the directory `source` into the directory `target`, with owners, modes and links of both kinds.
 
     What is called as in `without` in `source` itself is left out, and so are sockets, pipes and devices anywhere: they
     are nobody's data. It is on disk when this returns, but for the names in `target` itself.
     Whoever may write to either cannot lead the copy out of it: no link is followed, not even one that takes the place
     of a file or directory in the meantime. Raises Cancelled, OSError.
     """
-    progress.total = sum(path.lstat().st_blocks * 512 for path in source.rglob("*"))
+    progress.total = sum(_share(path.lstat()) for path in source.rglob("*"))
     with _opened(source) as here, _opened(target) as there:
-        _clone_names([name for name in _names(here) if name not in without], here, there, progress, _MOST_DEPTH)
+        names = [name for name in _names(here) if name not in without]
+        _Walk(progress, HardLinks(there)).clone_names(names, here, there, ())
 
 
 def clone_file(source: Path, target: Path, progress: Progress) -> None:
@@ -85,29 +87,44 @@ def _names(directory: int) -> list[str]:
         return [entry.name for entry in entries]
 
 
-def _clone_names(names: Iterable[str], here: int, there: int, progress: Progress, depth: int) -> None:
-    for name in names:
-        status = os.stat(name, dir_fd=here, follow_symlinks=False)
-        if stat.S_ISDIR(status.st_mode):
-            _clone_directory(name, here, there, progress, depth)
-        elif stat.S_ISLNK(status.st_mode):
-            os.symlink(os.readlink(name, dir_fd=here), name, dir_fd=there)
-            with suppress(PermissionError):
-                os.chown(name, status.st_uid, status.st_gid, dir_fd=there, follow_symlinks=False)
-        elif stat.S_ISREG(status.st_mode):
-            _clone_plain(name, here, name, there, progress)
+def _share(status: os.stat_result) -> int:
+    """The bytes of a name: of those of its file, which are copied once."""
+    return status.st_blocks * 512 // status.st_nlink
 
 
-def _clone_directory(name: str, here: int, there: int, progress: Progress, depth: int) -> None:
-    if not depth:
-        raise OSError(errno.ENAMETOOLONG, f"it is more than {_MOST_DEPTH} directories deep", name)
-    os.mkdir(name, 0o700, dir_fd=there)
-    with _opened(name, here) as inner, _opened(name, there) as outer:
-        _clone_names(_names(inner), inner, outer, progress, depth - 1)
-        keep_attributes(os.fstat(inner), outer)
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """A copy of a tree, one directory after the other: `here` is in the original, `there` in the copy."""
+
+    progress: Progress
+    links: HardLinks
+
+    def clone_names(self, names: Iterable[str], here: int, there: int, above: tuple[str, ...]) -> None:
+        for name in names:
+            status = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                self._clone_directory(name, here, there, above)
+            elif stat.S_ISLNK(status.st_mode):
+                os.symlink(os.readlink(name, dir_fd=here), name, dir_fd=there)
+                with suppress(PermissionError):
+                    os.chown(name, status.st_uid, status.st_gid, dir_fd=there, follow_symlinks=False)
+            elif stat.S_ISREG(status.st_mode) and not self.links.link(status, name, there):
+                original, copy = _clone_plain(name, here, name, there, self.progress)
+                self.links.note(original, (*above, name), copy)
+
+    def _clone_directory(self, name: str, here: int, there: int, above: tuple[str, ...]) -> None:
+        if len(above) == _MOST_DEPTH:
+            raise OSError(errno.ENAMETOOLONG, f"it is more than {_MOST_DEPTH} directories deep", name)
+        os.mkdir(name, 0o700, dir_fd=there)
+        with _opened(name, here) as inner, _opened(name, there) as outer:
+            self.clone_names(_names(inner), inner, outer, (*above, name))
+            keep_attributes(os.fstat(inner), outer)
 
 
-def _clone_plain(name: str, here: int, new: str, there: int, progress: Progress) -> None:
+def _clone_plain(
+    name: str, here: int, new: str, there: int, progress: Progress
+) -> tuple[os.stat_result, os.stat_result]:
+    """What has been copied, and to what."""
     # Not blocking: what was a file a moment ago may be a pipe that nobody writes to.
     reading = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=here)
     try:
@@ -119,6 +136,7 @@ def _clone_plain(name: str, here: int, new: str, there: int, progress: Progress)
             if not share_blocks(reading, writing):
                 _copy_data(reading, writing, progress)
             keep_attributes(status, writing)
+            return status, os.fstat(writing)
         finally:
             os.close(writing)
     finally:

@@ -4,10 +4,12 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ingot.host import clone
+from ingot.host.hard_links import HardLinks
 from ingot.images.archive.copier import copy_files
 from ingot.images.archive.staging import BEGUN, WHOLE, Staging
 from ingot.images.fault import ImageFault
@@ -60,6 +62,59 @@ def test_all_files_are_copied_and_links_are_not_followed(source: Path, target: P
     copy_files(source, target, lambda done, total: told.append((done, total)))
     _check(target)
     assert all(done <= total for done, total in told)
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """A file with three names, one of them deeper."""
+    path = tmp_path / "several"
+    (path / "sub" / "deep").mkdir(parents=True)
+    (path / "first").write_bytes(b"x" * (1 << 20))
+    for name in ("second", "sub/deep/third"):
+        (path / name).hardlink_to(path / "first")
+    return path
+
+
+def _used(path: Path) -> int:
+    return sum({each.stat().st_ino: each.stat().st_blocks * 512 for each in path.rglob("*")}.values())
+
+
+def test_files_with_several_names_are_copied_once(several: Path, target: Path) -> None:
+    told: list[tuple[int, int]] = []
+    copy_files(several, target, lambda done, total: told.append((done, total)))
+    assert {(target / name).stat().st_ino for name in ("second", "sub/deep/third")} == {
+        (target / "first").stat().st_ino
+    }
+    assert _used(target) <= _used(several) + 4096
+    assert all(done <= total < 2 << 20 for done, total in told)
+
+
+def test_what_is_no_name_of_the_copy_any_more_gets_no_other_one(
+    several: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "secret").write_text("the node's")
+    real = HardLinks.note
+
+    def replaced(self: HardLinks, *args: Any) -> None:
+        real(self, *args)
+        for each in (tmp_path / "copy").rglob("*"):
+            if each.is_file() and not each.is_symlink():
+                each.unlink()
+                each.symlink_to(tmp_path / "secret")
+
+    monkeypatch.setattr(HardLinks, "note", replaced)
+    clone.clone_tree(several, tmp_path / "copy", clone.Progress())
+    assert (tmp_path / "secret").stat().st_nlink == 1
+
+
+def test_files_beyond_what_is_kept_in_mind_are_copied_for_each_name(
+    several: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingot.host.hard_links._MOST_BYTES", 0)
+    _copy(several, target)
+    assert (target / "second").read_bytes() == (target / "first").read_bytes()
+    assert not (target / "second").samefile(target / "first")
 
 
 def test_one_that_was_killed_begins_anew(source: Path, target: Path) -> None:
