@@ -79,10 +79,11 @@ async def test_a_datasource_goes_when_both_of_its_owners_have_gone(both: Both, f
         return [each["uid"] for each in kept["metadata"]["ownerReferences"]] == [uid_of(left)]
 
     await eventually(is_left, COLLECTED)
-    if first == "ssp":
-        await both.serves(digest)
-    else:
-        # The SSP takes it back, to be filled by a person.
+    await both.serves(digest)
+    if first == "cron":
+        # The SSP takes it back, to be filled by a person, once there is nothing to boot from.
+        await world.client.delete(DATA_VOLUMES, both.name_of(digest), NAMESPACE)
+        await world.end_claims()
         await world.until(DATA_SOURCES, "fedora", lambda each: each["spec"] == dangling("fedora"))
     await world.client.delete(other, name_of(left), NAMESPACE)
     await world.gone(other, name_of(left))
@@ -169,6 +170,16 @@ async def test_a_cron_that_its_ssp_holds_says_so(both: Both) -> None:
     await both.cluster.change(SSPS, "ssp-cr", {"metadata": {"annotations": {PAUSED: None}}})
     await world.until(DATA_IMPORT_CRONS, "fedora", lambda each: uid_of(each) != uid_of(before))
     await both.reason("UpToDate")
+
+
+async def test_what_the_crons_of_an_ssp_have_brought_is_not_taken_for_an_image_that_a_person_made(both: Both) -> None:
+    world, digest = both.world, both.push(both.repository)
+    await both.cluster.ssp("ssp-cr", both.order("fedora", retentionPolicy="All"))
+    await both.served("fedora", digest)
+    await both.cluster.claim("fedora")
+    await world.change(DATA_SOURCES, "fedora", {"metadata": {"labels": {names.IMPORT_CRON: None}}})
+    await world.gone(DATA_IMPORT_CRONS, "fedora")
+    await world.until(DATA_SOURCES, "fedora", lambda each: each["spec"] == dangling("fedora"))
 
 
 async def test_a_template_that_goes_takes_what_was_imported_with_retention_none(both: Both) -> None:

@@ -37,6 +37,8 @@ def source(spec=None, label=None, ours=False):
         ({"found": source(OTHER, ours=True)}, Link.DANGLING),
         ({"found": source(OTHER, label="cron", ours=True)}, Link.DANGLING),
         ({"found": source(OTHER, label="mine", ours=True), "ordered": True, "managed": True}, Link.FOREIGN),
+        ({"found": source(OTHER, label="gone", ours=True), "has_own": True}, Link.FOREIGN),
+        ({"found": source(OTHER, label="gone", ours=True), "has_own": True, "ordered": True}, Link.AUTOMATIC),
     ],
 )
 def test_how_a_datasource_is_linked(seen, link):

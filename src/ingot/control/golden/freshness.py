@@ -5,10 +5,12 @@ from typing import Final
 
 from ingot.api.cdi.names import IMPORT_CRON
 from ingot.api.object import Object, name_of, uid_of
-from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, VOLUME_CLAIMS
+from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, DATA_VOLUMES, VOLUME_CLAIMS
 from ingot.control.golden import belonging, common, keepsake, linking
+from ingot.control.golden.imports import Import, cron_of
 from ingot.control.golden.keeper import Keeper
 from ingot.control.golden.linking import Link, Seen
+from ingot.control.golden.links import target_of
 from ingot.control.golden.ordered import Order, orders_of
 from ingot.control.golden.rivals import Rivals, managed_by
 from ingot.control.writing import change, delete, live
@@ -28,6 +30,7 @@ class Freshness:
     def __init__(self, manager: Manager) -> None:
         self._client = manager.client
         self.claims = manager.informer(VOLUME_CLAIMS)
+        self._volumes = manager.informer(DATA_VOLUMES)
         self.sources = manager.informer(DATA_SOURCES)
         self.crons = manager.informer(DATA_IMPORT_CRONS)
         self._rivals = Rivals(manager)
@@ -45,7 +48,9 @@ class Freshness:
                 await self._keep_source(keeper, ssp, name, crons, ended)
         for order in wanted.values():
             await self._keep_cron(keeper, ssp, order)
-        await self._release(ssp, wanted)
+        # Whether an image is the SSP's is known as long as its cron is there: none goes before all is as it should be.
+        if not keeper.is_late:
+            await self._release(ssp, wanted)
 
     async def _link(self, name: str, orders: Sequence[Order], ssp: Object) -> Link:
         key = Key(common.NAMESPACE, name)
@@ -56,14 +61,27 @@ class Freshness:
         # A label that names no cron, such as `true`, leaves the DataSource with the cron that has it.
         if cron is None and linking.is_labelled(found):
             cron = self._rivals.oldest(key)
-        managed = cron is not None and not is_deleting(cron) and linking.is_managed(found, cron, ssp)
+        managed = linking.is_managed(found, cron, ssp)
         has_claim = ordered and not label and await self._has_claim(key)
-        return linking.link_of(Seen(name, found, ordered, has_claim, managed), ssp)
+        return linking.link_of(Seen(name, found, ordered, has_claim, managed, self._has_own(found, ssp)), ssp)
 
     async def _has_claim(self, key: Key) -> bool:
         """Whether a person has made a claim of that name. The server is asked, for a cache may be late."""
         claim = self.claims.cache.get(key) or await live(self._client, VOLUME_CLAIMS, key.name, key.namespace)
         return claim is not None and IMPORT_CRON not in (claim["metadata"].get("labels") or {})
+
+    def _has_own(self, found: Object | None, ssp: Object) -> bool:
+        """Whether a DataSource stands for an image that is there, and that no cron of the SSP has brought."""
+        target = target_of(found)
+        if found is None or target is None or found["spec"] == common.dangling(name_of(found)):
+            return False
+        claim = self.claims.cache.get(target)
+        if claim is None:
+            return False
+        image, cron = Import(self._volumes.cache.get(target), claim), cron_of(claim)
+        bringer = self.crons.cache.get(cron) if cron else None
+        is_ours = bringer is not None and belonging.is_of(bringer, ssp)
+        return image.has_volume and not image.is_leaving and not is_ours
 
     async def _remove(self, ssp: Object, wanted: Mapping[Key, Order]) -> set[str]:
         """Crons of the SSP that it no longer asks for, or asks for in another way; the uids of all that are to go."""

@@ -26,7 +26,8 @@ class Seen:
     """What is there for one common DataSource.
 
     `found` is the DataSource; `ordered`: the SSP has a cron template for it; `has_claim`: a person has made a claim of
-    its name; `managed`: it follows a cron that is not the SSP's.
+    its name; `managed`: it follows a cron that is not the SSP's; `has_own`: it stands for an image that is there, and
+    that no cron of the SSP has brought.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Seen:
     ordered: bool = False
     has_claim: bool = False
     managed: bool = False
+    has_own: bool = False
 
 
 def link_of(seen: Seen, ssp: Object) -> Link:
@@ -46,7 +48,7 @@ def link_of(seen: Seen, ssp: Object) -> Link:
         return Link.FOREIGN
     if seen.ordered and (is_labelled(seen.found) or not seen.has_claim):
         return Link.AUTOMATIC
-    return Link.DANGLING
+    return Link.FOREIGN if seen.has_own else Link.DANGLING
 
 
 def _may_take(seen: Seen, ssp: Object) -> bool:
@@ -58,7 +60,7 @@ def _may_take(seen: Seen, ssp: Object) -> bool:
 
 
 def is_managed(found: Object | None, cron: Object | None, ssp: Object) -> bool:
-    """Whether a DataSource follows that cron, which stays and is not the SSP's."""
+    """Whether a DataSource follows that cron, which is there, if only until it has gone, and is not the SSP's."""
     if found is None or cron is None or belonging.is_of(cron, ssp):
         return False
     return bool(cron["spec"]["managedDataSource"] == name_of(found))
