@@ -194,6 +194,9 @@ def test_a_file_is_known_by_what_its_server_says_of_it(header: dict[str, str]) -
         assert newest_file(visitor(), url) == known
         web.headers = {name: f"{value}b" for name, value in header.items()}
         assert newest_file(visitor(), url).digest != known.digest
+        # Files that were unpacked together have one date, and some servers make an ETag of that.
+        web.headers = header
+        assert newest_file(visitor(), f"{server.url}/other/disk.qcow2").digest != known.digest
     if "Last-Modified" in header:
         assert known.name == "2026-10-21T07:28:00Z"
 

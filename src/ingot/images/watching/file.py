@@ -44,7 +44,8 @@ def newest_file(visitor: Visitor, url: str, checksum_file: str = "", known: Vers
     """What lies behind `url` at present: one HEAD, or one GET of `checksum_file`. Raises ImageFault.
 
     What has the date and the size of the `known` version is that one, whatever its ETag: the servers behind one name
-    often have their own.
+    often have their own. `known` is of the same address: at another there is another version, as files of one ETag or
+    date need not be the same.
     """
     if checksum_file:
         return _by_checksum(visitor, url, checksum_file)
@@ -69,7 +70,7 @@ def _by_server(visitor: Visitor, url: str) -> Version:
             "its server tells neither ETag nor Last-Modified: name a file of checksums with ingot.io/checksum-file"
         )
         raise ImageFault(public(url), "NoValidator", message)
-    digest = hashlib.sha256((tag or date).encode()).hexdigest()
+    digest = hashlib.sha256(f"{url} {tag or date}".encode()).hexdigest()
     return Version(f"sha256:{digest}", _day(date) or digest[:12], size=size)
 
 
