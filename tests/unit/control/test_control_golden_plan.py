@@ -186,6 +186,12 @@ def test_what_a_cron_of_before_imports_from_elsewhere_goes_and_what_it_has_impor
     assert planned(cron(NEW), whole) == Plan(whole)
 
 
+def test_what_a_cron_of_before_has_imported_from_elsewhere_is_not_served_because_it_is_complete_now() -> None:
+    stray = elsewhere(made(NEW), url="docker://a/other")
+    assert planned(cron(NEWER, current=NEW), made(OLD), stray).target is None
+    assert planned(cron(NEWER, current=NEW), made(OLD), made(NEW)).target == made(NEW)
+
+
 def test_what_a_cron_of_before_imports_from_another_tag_of_the_same_repository_is_let_finish() -> None:
     under_way = elsewhere(made(NEW, "ImportInProgress"), url="docker://a/b:stable")
     assert planned(cron(NEW), under_way) == Plan()

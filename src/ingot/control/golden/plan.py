@@ -50,10 +50,12 @@ def plan(cron: Object, wanted: Wanted, imports: list[Import]) -> Plan:
 
 def _just_finished(cron: Object, imports: list[Import]) -> Import | None:
     """The import that was under way when the status was last written, and is complete: though there is a newer version
-    by now, it is newer than what serves. So images that change faster than they are imported get there too."""
+    by now, it is newer than what serves. So images that change faster than they are imported get there too. Of a source
+    that is followed no more it is not."""
     told = (cron.get("status") or {}).get("currentImports") or ()
     known = {str(each.get("DataVolumeName")) for each in told}
-    return next((each for each in imports if each.name in known and each.is_ready and not each.has_served), None)
+    new = (each for each in imports if each.name in known and each.is_ready and not each.has_served)
+    return next((each for each in new if is_from(cron, each)), None)
 
 
 def _is_to_be_tried_again(cron: Object, found: Import) -> bool:
