@@ -157,6 +157,40 @@ async def test_a_rollback_outlives_the_cron_when_its_template_changes(both: Both
     await both.serves(digest, source)
 
 
+async def test_a_datasource_that_somebody_keeps_is_kept_from_the_cron_that_is_made_anew_too(both: Both) -> None:
+    world, digest = both.world, both.push(both.repository)
+    await both.cluster.ssp("ssp-cr", both.order("mine", retentionPolicy="All"))
+    await both.served("mine", digest)
+    own = {"source": {"pvc": {"namespace": NAMESPACE, "name": "my-own"}}}
+    await world.change(DATA_SOURCES, "mine", {"metadata": {"labels": {names.IMPORT_CRON: None}}, "spec": own})
+    await both.reason("Unmanaged", "mine")
+    # And from the one after that, which never owned it.
+    for schedule in ("30 * * * *", "40 * * * *"):
+        await both.cluster.order(both.order("mine", retentionPolicy="All", schedule=schedule))
+        await world.until(DATA_IMPORT_CRONS, "mine", lambda each, new=schedule: each["spec"]["schedule"] == new)
+        await both.reason("Unmanaged", "mine")
+    link = await world.get(DATA_SOURCES, "mine")
+    assert (link["spec"], link["metadata"].get("ownerReferences")) == (own, None)
+    await world.change(DATA_SOURCES, "mine", {"metadata": {"labels": {names.IMPORT_CRON: "mine"}}})
+    link = await both.serves(digest, "mine")
+    assert not annotation(link, names.KEPT_FROM)
+
+
+async def test_one_that_was_kept_from_a_cron_which_goes_for_good_is_adopted_by_the_next(both: Both) -> None:
+    world, digest = both.world, both.push(both.repository)
+    order = both.order("mine", retentionPolicy="All")
+    await both.cluster.ssp("ssp-cr", order)
+    await both.served("mine", digest)
+    own = {"source": {"pvc": {"namespace": NAMESPACE, "name": "my-own"}}}
+    await world.change(DATA_SOURCES, "mine", {"metadata": {"labels": {names.IMPORT_CRON: None}}, "spec": own})
+    await both.reason("Unmanaged", "mine")
+    await both.cluster.order()
+    await world.gone(DATA_IMPORT_CRONS, "mine")
+    assert (await world.get(DATA_SOURCES, "mine"))["spec"] == own
+    await both.cluster.order(order)
+    await both.serves(digest, "mine")
+
+
 async def test_a_cron_that_its_ssp_holds_says_so(both: Both) -> None:
     world, digest = both.world, both.push(both.repository)
     await both.cluster.ssp("ssp-cr", both.order("fedora"))

@@ -96,6 +96,8 @@ CHECK_NOW = "ingot.io/check-now"
 CHECKED = "ingot.io/checked"
 # Of a DataSource: all of that, of the cron that an SSP is making anew.
 CRON_SAID = "ingot.io/cron-said"
+# Of a DataSource that somebody keeps from a cron which an SSP is making anew: the cron's name.
+KEPT_FROM = "ingot.io/kept-from"
 
 # Kubernetes' own words for where a claim's volume comes from, and the provisioner of volumes of one machine.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -9,12 +9,11 @@ from ingot.control.golden import belonging, linking, standing
 from ingot.control.golden.collection import GRACE_SECONDS, Collector
 from ingot.control.golden.freshness import HELD, PAUSED
 from ingot.control.golden.imports import Import
-from ingot.control.golden.links import is_kept_from, target_of
+from ingot.control.golden.links import is_kept_from, let_go, target_of
 from ingot.control.golden.moments import moment
 from ingot.control.golden.ordered import orders_of
 from ingot.control.golden.owners import is_owner
 from ingot.control.golden.rivals import Rivals, managed_by
-from ingot.control.owning import disown
 from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
 from ingot.kube.cache import key_of
@@ -48,12 +47,13 @@ class Farewell:
             return None
         key = managed_by(cron)
         link = await live(self.client, DATA_SOURCES, key.name, key.namespace)
-        anew = await self._is_made_anew(cron, link)
+        asked = await self._is_asked_for(cron)
+        anew = asked and linking.manager_of(link) == name_of(cron)
         keeps = anew or cron["spec"].get("retentionPolicy") != "None"
         goes = link is None or (not anew and self._goes(cron, link) and not (keeps and _is_of_use(link, cron)))
-        if link is not None and not goes and is_owner(link, cron):
+        if link is not None and not goes:
             # First of all: where the cron is deleted in the foreground, and alone has it, a garbage collector takes it.
-            link = await change(self.client, DATA_SOURCES, link, lambda each: disown(each, cron))
+            link = await change(self.client, DATA_SOURCES, link, lambda each: let_go(each, cron, anew=asked))
         if keeps:
             going = [each for each in imports if each.is_unfinished and not anew]
             why, until = "and it is not complete", "nobody waits for that any more, or it is complete"
@@ -95,10 +95,8 @@ class Farewell:
         told = standing.leaving(cron, why, self.collector.clock.time())
         await patch_status(self.client, DATA_IMPORT_CRONS, cron, told)
 
-    async def _is_made_anew(self, cron: Object, link: Object | None) -> bool:
+    async def _is_asked_for(self, cron: Object) -> bool:
         """Whether an SSP, which has changed the template of the cron, still asks for one of its name."""
-        if linking.manager_of(link) != name_of(cron):
-            return False
         for owner in belonging.owners(cron):
             ssp = await live(self.client, SSPS, owner.name, owner.namespace)
             orders = orders_of(ssp) if ssp is not None and not is_deleting(ssp) else ()

@@ -8,7 +8,7 @@ from ingot.control.golden.imports import Import
 from ingot.control.golden.making import labels_of
 from ingot.control.golden.owners import is_owner, own
 from ingot.control.golden.rivals import managed_by
-from ingot.control.owning import is_passing
+from ingot.control.owning import disown, is_passing
 from ingot.control.volumes.marks import annotation
 from ingot.control.writing import change, live
 from ingot.kube.cache import Key
@@ -25,8 +25,23 @@ def target_of(link: Object | None) -> Key | None:
 
 
 def is_kept_from(link: Object, cron: Object) -> bool:
-    """Whether somebody has taken the label away that the cron gave the DataSource, to have it for oneself."""
-    return is_owner(link, cron) and names.IMPORT_CRON not in (link["metadata"].get("labels") or {})
+    """Whether somebody has taken the label away that the cron, or the one before that an SSP has made anew, gave the
+    DataSource, to have it for oneself."""
+    if names.IMPORT_CRON in (link["metadata"].get("labels") or {}):
+        return False
+    return is_owner(link, cron) or annotation(link, names.KEPT_FROM) == name_of(cron)
+
+
+def let_go(link: Object, cron: Object, *, anew: bool) -> None:
+    """Make the DataSource the cron's no longer. `anew`: an SSP asks for the next one, from which it is kept too if it
+    was from this one."""
+    kept, notes = is_kept_from(link, cron), link["metadata"].get("annotations") or {}
+    if is_owner(link, cron):
+        disown(link, cron)
+    if kept and anew:
+        link["metadata"]["annotations"] = {**notes, names.KEPT_FROM: name_of(cron)}
+    elif kept:
+        notes.pop(names.KEPT_FROM, None)
 
 
 class LinkRefused(Exception):
@@ -115,3 +130,4 @@ def _move(link: Object, target: Import, *, back: bool) -> tuple[str, str]:
 def _adopt(link: Object, cron: Object) -> None:
     own(link, cron, maker=False)
     link["metadata"].setdefault("labels", {}).update(labels_of(cron))
+    (link["metadata"].get("annotations") or {}).pop(names.KEPT_FROM, None)
