@@ -4,6 +4,8 @@ import pytest
 
 from ingot.api.cdi import names
 from ingot.control.golden import keepsake
+from ingot.control.golden.ordered import Order
+from ingot.kube.cache import Key
 
 PIN = {names.PINNED: "sha256:1", names.CHECK_NOW: "2"}
 
@@ -20,6 +22,14 @@ def test_what_people_said_waits_and_nothing_else():
     assert keepsake.is_handed_over(source, obj("new"))
     keepsake.drop(source)
     assert source == {"metadata": {"annotations": {}}}
+
+
+def test_what_a_template_says_does_not_wait():
+    order = Order(Key("golden-images", "cron"), {"metadata": {"annotations": {names.PRERELEASES: "true"}}, "spec": {}})
+    cron, source = obj(**PIN), {"metadata": {}}
+    order.dress(cron)
+    keepsake.leave(source, cron)
+    assert keepsake.said_of(source) == PIN
 
 
 def test_a_cron_of_which_nothing_is_said_takes_back_what_an_earlier_one_has_left():

@@ -94,7 +94,9 @@ CHECKSUM_FILE = "ingot.io/checksum-file"
 CHECK_NOW = "ingot.io/check-now"
 # The value of CHECK_NOW that was last answered.
 CHECKED = "ingot.io/checked"
-# Of a DataSource: all of that, of the cron that an SSP is making anew.
+# Of a cron of an SSP: which of its labels and annotations its template gave it.
+FROM_TEMPLATE = "ingot.io/from-template"
+# Of a DataSource: all that a person said of the cron that an SSP is making anew.
 CRON_SAID = "ingot.io/cron-said"
 # Of a DataSource that somebody keeps from a cron which an SSP is making anew: the cron's name.
 KEPT_FROM = "ingot.io/kept-from"

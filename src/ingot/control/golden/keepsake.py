@@ -6,6 +6,7 @@ import msgspec
 
 from ingot.api.cdi import names
 from ingot.api.object import Object, uid_of
+from ingot.control.golden.ordered import given
 from ingot.control.volumes.marks import annotation
 
 # A question that was asked of the one is answered by the other.
@@ -20,10 +21,12 @@ class _Kept(msgspec.Struct):
 
 
 def leave(source: Object, cron: Object) -> None:
-    """Put on the DataSource what is said of a cron that goes, in place of what was there."""
+    """Put on the DataSource what people say of a cron that goes, in place of what was there. What its template says,
+    the next one has from that, if it still does."""
     notes = source["metadata"].setdefault("annotations", {})
     notes.pop(names.CRON_SAID, None)
-    if said := {key: text for key in _SAID if (text := annotation(cron, key))}:
+    theirs = [key for key in _SAID if key not in given(cron).annotations]
+    if said := {key: text for key in theirs if (text := annotation(cron, key))}:
         notes[names.CRON_SAID] = msgspec.json.encode(_Kept(uid_of(cron), said)).decode()
 
 
