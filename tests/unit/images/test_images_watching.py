@@ -47,6 +47,26 @@ def test_a_checksum_is_read_in_every_form_that_is_published(text: str) -> None:
     assert str(checksum_of(text, "disk.qcow2", "http://a/SUMS")) == f"sha256:{HEX}"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{'a' * 64}  arm64/disk.qcow2\n{HEX}  amd64/disk.qcow2\n",
+        f"{'a' * 64}  disk.qcow2\n{HEX}  ./amd64/disk.qcow2\n{'b' * 64}  11/amd64/disk.qcow2\n",
+        f"SHA256 (arm64/disk.qcow2) = {'a' * 64}\nSHA256 (images/12/amd64/disk.qcow2) = {HEX}\n",
+        f"{'a' * 128}  arm64/disk.qcow2\n{HEX}  disk.qcow2\n{HEX}  /disk.qcow2\n",
+    ],
+)
+def test_of_files_of_one_name_it_is_the_one_in_the_directory_of_the_address(text: str) -> None:
+    assert str(checksum_of(text, "/debian/12/amd64/disk.qcow2", "http://a/SUMS")) == f"sha256:{HEX}"
+
+
+def test_a_file_of_which_two_checksums_are_told_is_refused_with_its_path() -> None:
+    text = f"{HEX}  arm64/disk.qcow2\n{'a' * 64}  amd64/disk.qcow2\n"
+    with pytest.raises(ImageFault, match="2 different checksums of 'disk") as told:
+        checksum_of(text, "/12/disk.qcow2", "http://a/SUMS")
+    assert told.value.reason == "AmbiguousChecksum"
+
+
 @pytest.mark.parametrize("text", ["", f"{HEX}  other.qcow2\n", "<html>404</html>", f"{HEX}\n{HEX}\n", "g" * 64])
 def test_a_file_without_the_checksum_is_refused_with_the_forms_that_are_read(text: str) -> None:
     with pytest.raises(ImageFault) as told:

@@ -80,8 +80,7 @@ def _by_checksum(visitor: Visitor, url: str, checksum_file: str) -> Version:
         raise refusal(response)
     date = str(response.headers.get("Last-Modified", ""))[:_LONGEST]
     text = response.document(MOST_BYTES).decode(errors="replace")
-    name = unquote(urlsplit(url).path).rpartition("/")[2]
-    checksum = checksum_of(text, name, public(checksum_file))
+    checksum = checksum_of(text, unquote(urlsplit(url).path), public(checksum_file))
     digest = checksum.hex if checksum.algorithm == "sha256" else hashlib.sha256(str(checksum).encode()).hexdigest()
     return Version(f"sha256:{digest}", _day(date) or digest[:12], str(checksum))
 
