@@ -9,7 +9,8 @@ import pytest
 from eventual import eventually
 from images.servers.registry import DockerRegistry
 from ingot.api.cdi.names import DESIRED_DIGEST, IMPORT_CRON, PINNED
-from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES
+from ingot.api.resources import DATA_IMPORT_CRONS, DATA_SOURCES, SSPS
+from ingot.api.status import ApiError
 from ingot.cli.connection import Connection, load_config, session
 from ingot.cli.golden.found import find
 from ingot.cli.golden.kept import Kept
@@ -120,3 +121,39 @@ async def test_what_is_not_its_crons_is_neither_moved_nor_waited_for(
         assert "tried again by itself" not in refused
     assert await pin_of(client, "idle") is None
     await golden("rm", "idle")
+
+
+@pytest.mark.timeout(120)
+async def test_an_image_that_is_followed_no_more_goes_back_also_where_an_ssp_has_its_name(
+    administrator: Administrator, client: Client, registry: DockerRegistry
+) -> None:
+    golden, reference = administrator.golden, f"{registry.host}/os/fedora:latest"
+    head = {"name": "ssp", "namespace": "default"}
+    ssp = {"apiVersion": SSPS.api_version, "kind": SSPS.kind, "metadata": head, "spec": {"commonTemplates": {}}}
+    await client.create(SSPS, ssp)
+
+    async def is_deployed() -> bool:
+        found = await client.get(SSPS, "ssp", "default")
+        return (found.get("status") or {}).get("phase") == "Deployed"
+
+    await eventually(is_deployed)
+    await administrator.push(1, reference)
+    await golden("add", reference, "--name", "fedora", "--private")
+    await administrator.push(2, reference)
+    await golden("check", "fedora")
+    await golden("rm", "fedora", "--keep-images")
+    assert "fedora stands for latest@" in await golden("rollback", "fedora")
+    # The SSP has seen that by now.
+    await golden("ls")
+    assert await administrator.content("fedora") == sparse_bytes(SIZE, 1)
+    await golden("rm", "fedora")
+    await client.delete(SSPS, "ssp", "default")
+
+    async def is_gone() -> bool:
+        try:
+            await client.get(SSPS, "ssp", "default")
+        except ApiError as error:
+            return error.reason == "NotFound"
+        return False
+
+    await eventually(is_gone)
