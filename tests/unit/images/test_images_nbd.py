@@ -241,6 +241,11 @@ class TestStatus:
         with pytest.raises(ImageFault, match="breaks the protocol"):
             self.ask(body)
 
+    def test_an_answer_that_is_put_off_is_none(self) -> None:
+        body = chunk(wire.CHUNK_STATUS, struct.pack(">I2I", 1, SIZE, 0), done=True)
+        with pytest.raises(ImageFault, match="breaks the protocol"):
+            connect(HELLO + chunk(wire.CHUNK_NONE) + body).status(0, SIZE)
+
 
 @pytest.fixture(scope="module")
 def socket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -97,7 +97,7 @@ class Connection:
                 if found or size < wire.LONG.size + wire.DESCRIPTOR.size or size > _MOST_STATUS or size % 8 != 4:
                     raise self._bad(f"its block status has {size} bytes, or comes twice")
                 found = self._descriptors(self._channel.receive(size), min(length, _STATUS))
-            elif kind != wire.CHUNK_NONE or size:
+            elif kind != wire.CHUNK_NONE or size or not flags & wire.CHUNK_DONE:
                 raise self._bad(f"a chunk of type {kind} answers a question for the block status")
             if flags & wire.CHUNK_DONE:
                 if not found:
