@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_tls_goes_through_a_tunnel(settings: Settings, monkeypatch: pytest.Monke
     inner: list[str] = []
 
     def handler(asked: Asked, client: socket.socket) -> None:
-        client.sendall(b"HTTP/1.1 200 X\r\n\r\n")
+        client.sendall(b"HTTP/1.1 200 X\r\nVia: x\r\n\r\n")
         with context.wrap_socket(client, server_side=True) as tunnel, tunnel.makefile("rb") as lines:
             while line := lines.readline():
                 inner.append(line.decode())
@@ -57,6 +58,9 @@ def test_tls_goes_through_a_tunnel(settings: Settings, monkeypatch: pytest.Monke
         transport.close()
         (asked,) = proxy.asked
         assert (asked.method, asked.path) == ("CONNECT", f"{HOST}:443")
+        assert asked.headers["host"] == f"{HOST}:443"
+        assert asked.headers["proxy-authorization"].startswith("Basic ")
+        assert f"host: {HOST}" in inner
         # The proxy's credentials are for the proxy, the server's for the server.
         assert "authorization" not in asked.headers
         assert "authorization: bearer token" in inner
@@ -73,8 +77,36 @@ def test_a_proxy_whose_name_is_none(settings: Settings, monkeypatch: pytest.Monk
 
 
 def test_a_proxy_that_refuses(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultyServer(lambda asked, client: answer(client, 407)) as proxy:
+    def handler(asked: Asked, client: socket.socket) -> None:
+        client.sendall(b"HTTP/1.1 103 X\r\n\r\n")
+        answer(client, 407)
+
+    with FaultyServer(handler) as proxy:
         monkeypatch.setenv("https_proxy", f"http://{proxy.host}")
         with pytest.raises(ImageFault, match="407") as caught:
             open_url(Transport(settings), f"https://{HOST}/disk")
         assert caught.value.reason == "Unreachable"
+
+
+@pytest.mark.parametrize(
+    ("pause", "reason"), [(0.05, "TooSlow"), (0.0, "ConnectionLost")], ids=["slow headers", "many headers"]
+)
+def test_a_proxy_that_does_not_come_to_an_end(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, pause: float, reason: str
+) -> None:
+    def handler(asked: Asked, client: socket.socket) -> None:
+        client.sendall(b"HTTP/1.1 200 X\r\n")
+        for _ in range(101):
+            if proxy.stopping.wait(pause):
+                return
+            client.sendall(b"x: y\r\n")
+        client.sendall(b"\r\n")
+        answer(client, 400)
+
+    with FaultyServer(handler) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://{proxy.host}")
+        began = time.monotonic()
+        with pytest.raises(ImageFault) as caught:
+            open_url(Transport(replace(settings, connect=0.3, tries=1)), f"https://{HOST}/disk")
+        assert caught.value.reason == reason
+        assert time.monotonic() - began < 3

@@ -243,12 +243,17 @@ def test_what_is_no_http(transport: Transport, answer_bytes: bytes) -> None:
     assert caught.value.reason == "ConnectionLost"
 
 
-def test_endless_interim_answers_are_given_up() -> None:
+@pytest.mark.parametrize("status", [100, 103])
+@pytest.mark.parametrize(("pause", "reason"), [(0.0, "ConnectionLost"), (0.05, "TooSlow")], ids=["many", "slow"])
+def test_endless_interim_answers_are_given_up(status: int, pause: float, reason: str) -> None:
     def handler(asked: Asked, client: socket.socket) -> None:
-        while True:
-            client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+        for _ in range(100):
+            if server.stopping.wait(pause):
+                return
+            client.sendall(f"HTTP/1.1 {status} X\r\n\r\n".encode())
+        answer(client, 200)
 
     transport = Transport(Settings(patience=0.3, tries=1))
     with FaultyServer(handler) as server, pytest.raises(ImageFault) as caught:
         open_url(transport, server.url)
-    assert caught.value.reason == "TooSlow"
+    assert caught.value.reason == reason

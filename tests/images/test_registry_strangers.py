@@ -17,7 +17,7 @@ from images.servers.faulty import Asked, FaultyServer, RangeHandler, answer
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
-from ingot.images.registry import address, pool
+from ingot.images.registry import address, connection
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import Descriptor
 from ingot.images.registry.settings import Settings
@@ -35,7 +35,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     found: dict[str, str] = {}
     look_up, own = socket.getaddrinfo, address.own
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *rest: look_up(found.get(host, host), *rest))
-    for module in (address, pool):
+    for module in (address, connection):
         monkeypatch.setattr(module, "own", lambda host: host != ELSEWHERE and own(host))
     return found
 

@@ -1,6 +1,5 @@
 """The bytes of a blob behind HTTP in their order, over as many connections as it takes."""
 
-import contextlib
 from typing import Protocol, Self
 
 from ingot.images.fault import ImageFault
@@ -102,9 +101,7 @@ class HttpStream:
 
     def _end(self, response: Response) -> None:
         """A body without a stated length must end where the blob does. All is there: how it ends is no fault."""
-        more = 0
-        with contextlib.suppress(ImageFault):
-            more = response.readinto(memoryview(bytearray(1))) if response.length is None else 0
+        more = response.goes_on()
         self.close()
         if more:
             raise ImageFault(self._blob.subject, "WrongLength", f"it goes on behind its {self._blob.size} bytes")

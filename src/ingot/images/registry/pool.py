@@ -1,63 +1,22 @@
 """Connections to servers, kept for the next request."""
 
-import http.client
 import select
 import socket
 import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
 
 from ingot.images.authorities import trust, trust_text
-from ingot.images.registry.address import Origin, netloc, own
+from ingot.images.registry.address import Origin, netloc
+from ingot.images.registry.connection import Admit, Connection, TlsConnection
 from ingot.images.registry.paced import PacedSocket, PacedTlsSocket
 from ingot.images.registry.proxy import proxy_for
 from ingot.images.registry.settings import Settings
 
 # Many servers close a connection that was idle for a minute.
 _IDLE_SECONDS = 50.0
-Admit = Callable[[bool], None]
-
-
-class Connection(http.client.HTTPConnection):
-    """`admit` is told whether the peer is this machine or on its link, before a word is said to it, and may raise.
-    `proxied`: the peer is a proxy, which says nothing of where requests go. `near`: what `admit` was told."""
-
-    def __init__(self, host: str, port: int, timeout: float, proxied: bool) -> None:
-        super().__init__(host, port, timeout=timeout)
-        self.admit: Admit = _anybody
-        self.near = False
-        self._proxied = proxied
-
-    def connect(self) -> None:
-        super().connect()
-        self.near = not self._proxied and own(self.sock.getpeername()[0])
-        self.admit(self.near)
-        self.sock: PacedSocket | PacedTlsSocket = self._wrapped(self.sock)
-
-    def _wrapped(self, plain: socket.socket) -> PacedSocket | PacedTlsSocket:
-        return PacedSocket.adopt(plain)
-
-
-class _TlsConnection(Connection):
-    """With the server `name`, perhaps in a tunnel."""
-
-    default_port = 443
-
-    def __init__(self, host: str, port: int, timeout: float, proxied: bool, context: ssl.SSLContext, name: str) -> None:
-        super().__init__(host, port, timeout, proxied)
-        self._context = context
-        self._name = name
-
-    def _wrapped(self, plain: socket.socket) -> PacedSocket | PacedTlsSocket:
-        return cast(PacedTlsSocket, self._context.wrap_socket(plain, server_hostname=self._name))
-
-
-def _anybody(near: bool) -> None:
-    """Admits every peer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -153,17 +112,11 @@ class Pool:
 
     def _make(self, origin: Origin) -> Line:
         proxy = proxy_for(*origin)
-        host, port = (proxy.host, proxy.port) if proxy else (origin.host, origin.port)
         timeout = self._settings.connect
         if origin.scheme == "https":
-            tls = self._tls
-            connection: Connection = _TlsConnection(host, port, timeout, proxy is not None, tls, origin.host)
-        else:
-            connection = Connection(host, port, timeout, proxy is not None)
+            return Line(TlsConnection(origin, proxy, timeout, self._tls), origin)
+        connection = Connection(origin, proxy, timeout)
         if not proxy:
-            return Line(connection, origin)
-        if origin.scheme == "https":
-            connection.set_tunnel(origin.host, origin.port, proxy.headers)
             return Line(connection, origin)
         return Line(connection, origin, f"http://{netloc(origin)}", proxy.headers)
 

@@ -1,5 +1,6 @@
 """Answers of web servers, whose bodies are read into memory that is there already."""
 
+import contextlib
 import http.client
 import socket
 import ssl
@@ -14,6 +15,8 @@ from ingot.images.registry.pool import Line
 _PIECE = 1 << 19
 # A short document, such as a manifest, must have come after that.
 _DOCUMENT_SECONDS = 60.0
+# Whether there is more than was wanted must be known after that.
+_END_SECONDS = 10.0
 
 
 class Response:
@@ -59,6 +62,15 @@ class Response:
             return self._answer.readinto(buffer[:_PIECE])
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise lost(self.subject, error) from None
+
+    def goes_on(self) -> bool:
+        """Whether more comes in a body of no stated length. One that does not say so in time, or breaks, has ended."""
+        if self.length is not None:
+            return False
+        self._socket.expect(_END_SECONDS)
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            return self._answer.readinto(bytearray(1)) > 0
+        return False
 
     def document(self, limit: int) -> bytes:
         """The whole body, and closes. Raises ImageFault for one of more than `limit` bytes, or that ends early."""
