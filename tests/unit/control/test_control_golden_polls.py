@@ -42,9 +42,11 @@ def test_a_new_cron_is_asked_at_once_and_then_by_its_schedule() -> None:
     assert names.UNREACHABLE_SINCE not in asked["metadata"]["annotations"]
 
 
-def test_one_without_a_schedule_is_asked_when_somebody_says_so() -> None:
-    assert due_at(cron(""), NOW) is None
-    told = cron("", CHECK_NOW="a")
+# As it may have been stored before there was admission.
+@pytest.mark.parametrize("schedule", ["", "whenever", "0 0 31 2 *"])
+def test_one_without_a_schedule_is_asked_when_somebody_says_so(schedule: str) -> None:
+    assert due_at(cron(schedule), NOW) is None
+    told = cron(schedule, CHECK_NOW="a")
     assert due_at(told, NOW) == NOW
     asked = with_notes(told, answered(told, Version(DIGEST, "latest"), NOW))
     assert due_at(asked, NOW) is None

@@ -49,7 +49,8 @@ def says(found: Object, *imports: Import, at: Import | None = None, **seen: Any)
 
 
 @pytest.mark.parametrize(
-    ("schedule", "next_step"), [("@daily", "it is at once"), ("", "when ingot.io/check-now is set to another value")]
+    ("schedule", "next_step"),
+    [("@daily", "it is at once"), ("", "when ingot.io/check-now is set to another value"), ("never", "names no time")],
 )
 def test_before_the_first_look(schedule: str, next_step: str) -> None:
     reason, message = says(cron(schedule))

@@ -4,13 +4,12 @@ import logging
 from time import monotonic
 
 from ingot.api.cdi import names
-from ingot.api.cdi.schedule import Schedule
 from ingot.api.object import Object, name_of, namespace_of, uid_of
 from ingot.api.resources import DATA_IMPORT_CRONS
 from ingot.control.golden import timetable
 from ingot.control.golden.asking import ASKED_AT_ONCE, Asker
 from ingot.control.golden.moments import moment, past
-from ingot.control.golden.reading import read_cron
+from ingot.control.golden.reading import read_cron, schedule_of
 from ingot.control.golden.rivals import Rivals
 from ingot.control.golden.standing import is_delivered
 from ingot.control.golden.turns import Turns
@@ -128,7 +127,7 @@ def due_at(cron: Object, now: float) -> float | None:
         return now
     if not is_delivered(cron):
         return None
-    if not cron["spec"].get("schedule") and not annotation(cron, names.UNREACHABLE_SINCE):
+    if schedule_of(cron) is None and not annotation(cron, names.UNREACHABLE_SINCE):
         return None
     # It may be a little ahead, where the clock was put back since: what was done then is not done again.
     last = past(annotation(cron, names.LAST_CRON_TIME), now)
@@ -141,13 +140,13 @@ def due_at(cron: Object, now: float) -> float | None:
 
 def _latest(cron: Object, last: float) -> float:
     """When the source is asked again at the latest."""
-    if cron["spec"].get("schedule"):
-        return _next_look(cron, last)
-    return timetable.next_try(0.0, uid_of(cron), last)
+    planned = _next_look(cron, last)
+    return timetable.next_try(0.0, uid_of(cron), last) if planned is None else planned
 
 
-def _next_look(cron: Object, now: float) -> float:
-    return timetable.next_look(Schedule.parse(cron["spec"]["schedule"]), uid_of(cron), now)
+def _next_look(cron: Object, now: float) -> float | None:
+    schedule = schedule_of(cron)
+    return None if schedule is None else timetable.next_look(schedule, uid_of(cron), now)
 
 
 def answered(cron: Object, found: Version, now: float) -> dict[str, str | None]:
@@ -160,7 +159,7 @@ def answered(cron: Object, found: Version, now: float) -> dict[str, str | None]:
         names.TAGS_LISTED: "true" if found.listed else None,
         names.UNREACHABLE_SINCE: None,
         names.UNREACHABLE_WHY: None,
-        **_times(cron, now, _next_look(cron, now) if cron["spec"].get("schedule") else None),
+        **_times(cron, now, _next_look(cron, now)),
     }
 
 
@@ -171,9 +170,9 @@ def failed(cron: Object, fault: ImageFault, now: float) -> dict[str, str | None]
     why = str(fault)
     for ours, theirs in _CURES:
         why = why.replace(ours, theirs)
-    again = timetable.next_try(since, uid_of(cron), now)
-    if cron["spec"].get("schedule"):
-        again = min(again, _next_look(cron, now))
+    again, planned = timetable.next_try(since, uid_of(cron), now), _next_look(cron, now)
+    if planned is not None:
+        again = min(again, planned)
     return {
         names.UNREACHABLE_SINCE: timestamp(since),
         names.UNREACHABLE_WHY: why[:_LONGEST_WHY],

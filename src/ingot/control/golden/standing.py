@@ -6,6 +6,7 @@ from ingot.api.cdi import names
 from ingot.api.object import Object, name_of
 from ingot.control.golden.imports import Import
 from ingot.control.golden.links import is_kept_from, target_of
+from ingot.control.golden.reading import schedule_of
 from ingot.control.golden.wanted import Wanted, bad_pin, pinned_to, short
 from ingot.control.heartbeat import set_condition
 from ingot.control.volumes.marks import annotation, phase_of
@@ -160,8 +161,9 @@ def _unreachable(cron: Object, seen: Seen) -> str:
 
 
 def _never_asked(cron: Object) -> str:
-    if not cron["spec"].get("schedule"):
-        return f"spec.schedule is empty: {source_of(cron)} is asked when {names.CHECK_NOW} is set to another value"
+    if schedule_of(cron) is None:
+        what = "names no time" if cron["spec"].get("schedule") else "is empty"
+        return f"spec.schedule {what}: {source_of(cron)} is asked when {names.CHECK_NOW} is set to another value"
     return f"{source_of(cron)} has not been asked yet: it is at once"
 
 
