@@ -90,6 +90,13 @@ def test_templates_that_are_refused(template, why):
     assert why in refusal(hco(dataImportCronTemplates=[template]))
 
 
+def test_two_of_one_name_and_place_are_refused():
+    here, there = ({**TODAY, "metadata": {"name": "a", "namespace": place}} for place in ("golden-images", "there"))
+    stored(hco(dataImportCronTemplates=[here, there]))
+    nowhere = {**TODAY, "metadata": {"name": "a"}}
+    assert f'{PATH}[1].metadata.name: Duplicate value: "a"' in refusal(hco(dataImportCronTemplates=[here, nowhere]))
+
+
 def test_status_keeps_the_schedule_and_what_was_handed_on():
     asked = hco()
     handed = {**TODAY, "status": {"commonTemplate": True, "conditions": [{"type": "Deployed", "status": "True"}]}}

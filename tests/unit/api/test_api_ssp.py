@@ -91,8 +91,15 @@ def test_templates_that_are_refused(template, why):
 
 def test_two_of_one_name_are_refused():
     assert f'{PATH}[1].metadata.name: Duplicate value: "fedora-image-cron"' in refusal(common(TODAY, TODAY))
-    elsewhere = {**TODAY, "metadata": {"name": "fedora-image-cron", "namespace": "elsewhere"}}
+    elsewhere, at_home = (
+        {**TODAY, "metadata": {"name": "fedora-image-cron", "namespace": place}}
+        for place in ("elsewhere", "golden-images")
+    )
     stored(common(TODAY, elsewhere))
+    # Where one goes that names no namespace.
+    assert f'{PATH}[2].metadata.name: Duplicate value: "fedora-image-cron"' in refusal(
+        common(TODAY, elsewhere, at_home)
+    )
 
 
 JSON = st.recursive(

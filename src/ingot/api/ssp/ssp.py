@@ -13,6 +13,8 @@ from ingot.api.status import Cause
 
 OLDER_TEMPLATES = "DataImportCronTemplates"
 TEMPLATES = "dataImportCronTemplates"
+# Where the golden images of a cluster are, and so the crons that name no namespace.
+GOLDEN_IMAGES = "golden-images"
 # A list without bounds makes every rule on its items too dear for an API server to accept.
 MAX_TEMPLATES = 256
 
@@ -118,17 +120,22 @@ def _validate(new: Object, _old: Object | None) -> list[Cause]:
     return template_faults(templates, f"spec.commonTemplates.{TEMPLATES}")
 
 
+def place_of(template: Object) -> tuple[str, str]:
+    """The namespace and name of the cron that a template makes: no two of a list may have the same."""
+    metadata = template["metadata"]
+    return metadata.get("namespace") or GOLDEN_IMAGES, metadata["name"]
+
+
 def template_faults(templates: list[Object], path: str) -> list[Cause]:
     """The faults of a list of crons that lies at `path` and that its schema accepts."""
     faults = []
     seen: set[tuple[str, str]] = set()
     for index, template in enumerate(templates):
-        metadata = template["metadata"]
-        key = (metadata.get("namespace", ""), metadata["name"])
-        if key in seen:
-            message = f'Duplicate value: "{metadata["name"]}"'
+        place = place_of(template)
+        if place in seen:
+            message = f'Duplicate value: "{place[1]}"'
             faults.append(Cause(f"{path}[{index}].metadata.name", message, "FieldValueDuplicate"))
-        seen.add(key)
+        seen.add(place)
         if "spec" in template:
             faults += cron_faults(template["spec"], f"{path}[{index}].spec")
     return faults

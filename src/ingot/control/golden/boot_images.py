@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ingot.api.cdi.names import IMMEDIATE
 from ingot.api.hco.hyperconverged import ENABLE_ANNOTATION, GATE
 from ingot.api.object import Object, name_of
-from ingot.api.ssp.ssp import TEMPLATES
+from ingot.api.ssp.ssp import TEMPLATES, place_of
 from ingot.control.golden import common
 from ingot.kube.objects import copy_of
 
@@ -20,18 +20,20 @@ class BootImage:
 
 
 def boot_images(hyperconverged: Object, schedule: str) -> list[BootImage]:
-    """What is handed on, by name; `schedule` is that of the common ones.
+    """What is handed on, by name and namespace; `schedule` is that of the common ones.
 
-    What somebody has written a whole template for is handed on with the gate closed too, under whatever name.
+    What somebody has written a whole template for is handed on with the gate closed too, under whatever name, and
+    instead of the common one of that name wherever it goes.
     """
     spec = hyperconverged.get("spec") or {}
-    own = {name_of(each): each for each in spec.get(TEMPLATES) or ()}
+    own = spec.get(TEMPLATES) or ()
     shared = {name_of(each): each for each in common.crons()}
-    found = [_own(each, shared.get(name)) for name, each in own.items() if _is_enabled(each)]
+    found = [_own(each, shared.get(name_of(each))) for each in own if _is_enabled(each)]
     if (spec.get("featureGates") or {}).get(GATE):
         place = spec.get("commonBootImageNamespace") or ""
-        found += [_shared(each, schedule, place) for name, each in shared.items() if name not in own]
-    return sorted(found, key=lambda image: name_of(image.template))
+        replaced = {name_of(each) for each in own}
+        found += [_shared(each, schedule, place) for name, each in shared.items() if name not in replaced]
+    return sorted(found, key=lambda image: place_of(image.template)[::-1])
 
 
 def _is_enabled(template: Object) -> bool:

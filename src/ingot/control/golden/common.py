@@ -9,11 +9,12 @@ from typing import Any, Final
 import yaml
 
 from ingot.api.object import Object, name_of
+from ingot.api.ssp.ssp import GOLDEN_IMAGES
 from ingot.api.template.process import process
 from ingot.kube.objects import copy_of
 
-# Where the golden images of a cluster are, and so the DataSources that the common templates name.
-NAMESPACE: Final = "golden-images"
+# Of the DataSources that the common templates name.
+NAMESPACE: Final = GOLDEN_IMAGES
 _CRONS: Final = "crons.yaml"
 _FLAVOR: Final = "flavor.template.kubevirt.io/"
 _VARIANT: Final = "template.kubevirt.io/default-os-variant"

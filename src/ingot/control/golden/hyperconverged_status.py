@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ingot.api.cdi.names import IMPORT_CRON
 from ingot.api.object import Object, name_of
-from ingot.api.ssp.ssp import TEMPLATES
-from ingot.control.golden import belonging, common
+from ingot.api.ssp.ssp import TEMPLATES, place_of
+from ingot.control.golden import belonging
 from ingot.control.golden.boot_images import BootImage
 from ingot.control.golden.rivals import Rivals
 from ingot.control.golden.ssp_status import AVAILABLE, DEGRADED, DEPLOYED, PROGRESSING
@@ -20,8 +20,8 @@ def write(told: Object, images: Sequence[BootImage], ssp: Object, rivals: Rivals
     """Bring the status up to what was handed on, and to how the SSP fares with it."""
     status = told.setdefault("status", {})
     status["observedGeneration"] = told["metadata"]["generation"]
-    known = {name_of(each): each for each in status.get(TEMPLATES) or ()}
-    listed = [_entry(image, known.get(name_of(image.template)), ssp, rivals, now) for image in images]
+    known = {place_of(each): each for each in status.get(TEMPLATES) or ()}
+    listed = [_entry(image, known.get(place_of(image.template)), ssp, rivals, now) for image in images]
     if listed:
         status[TEMPLATES] = listed
     else:
@@ -48,7 +48,7 @@ def _entry(image: BootImage, known: Object | None, ssp: Object, rivals: Rivals, 
 
 
 def _deployment(template: Object, ssp: Object, rivals: Rivals) -> tuple[bool, str, str]:
-    key = Key(template["metadata"].get("namespace") or common.NAMESPACE, name_of(template))
+    key = Key(*place_of(template))
     cron = rivals.crons.get(key)
     if cron is not None and not belonging.is_of(cron, ssp):
         message = f"DataImportCron {key} is somebody else's: delete it, or give this template another name"

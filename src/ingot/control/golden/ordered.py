@@ -8,9 +8,9 @@ import msgspec
 
 from ingot.api.cdi.names import FROM_TEMPLATE
 from ingot.api.kubevirt.names import TEMPLATE_DIGEST
-from ingot.api.object import Object, name_of
+from ingot.api.object import Object
 from ingot.api.resources import DATA_IMPORT_CRONS
-from ingot.api.ssp.ssp import TEMPLATES
+from ingot.api.ssp.ssp import TEMPLATES, place_of
 from ingot.control.golden import common
 from ingot.control.volumes.marks import annotation
 from ingot.kube.cache import Key
@@ -82,7 +82,7 @@ def given(cron: Object) -> Given:
 def orders_of(ssp: Object) -> list[Order]:
     """The cron templates of an SSP, in their order."""
     listed = ((ssp.get("spec") or {}).get("commonTemplates") or {}).get(TEMPLATES) or ()
-    return [Order(Key(each["metadata"].get("namespace") or common.NAMESPACE, name_of(each)), each) for each in listed]
+    return [Order(Key(*place_of(each)), each) for each in listed]
 
 
 def _without(notes: dict[str, str] | None, keys: list[str]) -> dict[str, str]:
