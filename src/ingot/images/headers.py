@@ -1,19 +1,23 @@
 """Headers that a person adds to requests."""
 
+from collections.abc import Iterable
+
+from ingot.api.header import header_fault, parse_header
 from ingot.images.fault import ImageFault
 
-# Who changes these changes what a request means, and where it ends.
-_OURS = frozenset(("range", "if-range", "host", "connection", "content-length", "transfer-encoding", "accept-encoding"))
 _SUBJECT = "extraHeaders, secretExtraHeaders"
 
 
-def parse_header(line: str, place: str) -> tuple[str, str]:
-    """Reads `Name: value`, which is in `place`. Raises ImageFault, without a word of it: it may be a secret."""
-    name, colon, value = line.partition(":")
-    plain = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-    if not colon or not plain or not value.isascii() or not value.strip().isprintable():
-        message = f'a line of {place} is no header: "Name: value" is accepted, in ASCII'
-        raise ImageFault(_SUBJECT, "BadHeader", message)
-    if name.lower() in _OURS:
-        raise ImageFault(_SUBJECT, "BadHeader", f"{name} is ours to send: leave it out")
-    return name, value.strip()
+def parse_headers(lines: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Reads lines `Name: value`, each with the place that it is in. Raises ImageFault, without a word of them: they may
+    be secrets.
+
+    Several of one name are sent as one, which means the same (RFC 9110, 5.3; of cookies RFC 9113, 8.2.3).
+    """
+    found: dict[str, tuple[str, list[str]]] = {}
+    for line, place in lines:
+        if why := header_fault(line):
+            raise ImageFault(_SUBJECT, "BadHeader", f"{place}: {why}")
+        name, value = parse_header(line)
+        found.setdefault(name.lower(), (name, []))[1].append(value)
+    return {name: ("; " if key == "cookie" else ", ").join(values) for key, (name, values) in found.items()}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import trustme
 
+from ingot.api.cdi.names import PLAIN_HEADERS
 from ingot.cli.worker import secrets
 from ingot.cli.worker.origin import Origin
 from ingot.images.fault import ImageFault
@@ -99,6 +100,21 @@ def test_headers_come_from_files(tmp_path: Path) -> None:
         "X-Three": "3",
     }
     assert "SECRET" not in repr(options)
+
+
+def test_headers_of_one_name_are_all_sent(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("Cookie: a=1\nX.Tenant: 1\ncookie: b=2\nx.tenant: 2\n")
+    assert secrets.headers((tmp_path,)) == {"Cookie": "a=1; b=2", "X.Tenant": "1, 2"}
+
+
+@pytest.mark.parametrize(
+    ("directory", "name", "shown"),
+    [(PLAIN_HEADERS, "1", "extraHeaders[1]: "), ("0", "token", "the Secret's token: ")],
+)
+def test_where_it_is_that_is_no_header_is_told(tmp_path: Path, directory: str, name: str, shown: str) -> None:
+    with pytest.raises(ImageFault) as caught:
+        secrets.headers((_mounted(tmp_path / directory, **{name: "SECRET"}),))
+    assert shown in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_secrets_are_in_files_and_nowhere_else() -> None:
     assert args[args.index("--checksum") + 1] == "sha256:" + "0" * 64
     assert "--insecure" in args
     files = [args[index + 1] for index, each in enumerate(args) if each == "--header-file"]
-    assert files == ["/headers/plain", "/headers/0", "/headers/1"]
+    assert files == ["/headers/extraHeaders", "/headers/0", "/headers/1"]
     volumes = {each["name"]: each for each in pod["spec"]["volumes"]}
     assert volumes["secret"]["secret"] == {"secretName": "login", "defaultMode": 0o400}
     assert volumes["certs"]["configMap"] == {"name": "authority"}

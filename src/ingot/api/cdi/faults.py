@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ingot.api.cdi.target_faults import invalid, target_faults
+from ingot.api.header import header_fault
 from ingot.api.object import Object
 from ingot.api.status import Cause
 
@@ -18,9 +19,6 @@ _SCHEMES: Final = {
     "gcs": ("gs", *_WEB),
     "nbd": ("nbd", "nbds"),
 }
-
-# As HTTP has it: a token, then anything that is not a control character.
-_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 
 # As the distribution specification has it: [host[:port]/]name[:tag][@digest].
 _REFERENCE: Final = re.compile(
@@ -53,10 +51,9 @@ def source_faults(source: Object, path: str) -> Iterator[Cause]:
 
 def _header_faults(headers: Sequence[str], path: str) -> Iterator[Cause]:
     for index, header in enumerate(headers):
-        if not _HEADER.fullmatch(header):
-            # It may well be a credential: the fault is told without it.
-            message = "Invalid value: a header is expected, as Name: value on one line"
-            yield Cause(f"{path}[{index}]", message, "FieldValueInvalid")
+        # It may well be a credential: the fault is told without it.
+        if why := header_fault(header):
+            yield Cause(f"{path}[{index}]", f"Invalid value: {why}", "FieldValueInvalid")
 
 
 def _address_fault(url: str, schemes: tuple[str, ...]) -> str:

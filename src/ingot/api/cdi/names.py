@@ -117,6 +117,8 @@ DATA_PATH, DISK_NAME = "/data", "disk.img"
 DEVICE_PATH = "/dev/volume"
 SOURCE_PATH, SOURCE_DEVICE_PATH = "/source", "/dev/source"
 SECRET_PATH, CERTS_PATH, HEADERS_PATH, TLS_PATH, STATE_PATH = "/secret", "/certs", "/headers", "/tls", "/state"
+# In HEADERS_PATH, beside Secrets: what the source says itself.
+PLAIN_HEADERS = "extraHeaders"
 REPORT_PATH = "/dev/termination-log"
 PROGRESS_PORT, UPLOAD_PORT = 8444, 8443
 

@@ -1,8 +1,10 @@
 """Secrets that are mounted into a worker, read from their files: nothing of them is ever said."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingot.api.cdi.names import PLAIN_HEADERS
 from ingot.images.fault import ImageFault
 
 if TYPE_CHECKING:
@@ -44,15 +46,18 @@ def tls(secret: Path | None, authorities: Path | None) -> "Tls":
 
 def headers(places: tuple[Path, ...]) -> dict[str, str]:
     """The headers in files, a line for each, and in all files of directories. Raises ImageFault."""
-    from ingot.images.headers import parse_header
+    from ingot.images.headers import parse_headers
 
-    found: dict[str, str] = {}
-    for place in places:
-        names = [name for name in _names(place) if not name.startswith(".")] if place.is_dir() else [place.name]
-        for name in names:
-            lines = _value(place if place.is_dir() else place.parent, name).splitlines()
-            found |= dict(parse_header(line, name) for line in lines if line.strip())
-    return found
+    return parse_headers(line for place in places for line in _lines(place))
+
+
+def _lines(place: Path) -> Iterator[tuple[str, str]]:
+    """Each with where a person finds it."""
+    names = [name for name in _names(place) if not name.startswith(".")] if place.is_dir() else [place.name]
+    for name in names:
+        shown = f"{PLAIN_HEADERS}[{name}]" if place.name == PLAIN_HEADERS else f"the Secret's {name}"
+        lines = _value(place if place.is_dir() else place.parent, name).splitlines()
+        yield from ((line, shown) for line in lines if line.strip())
 
 
 def _names(directory: Path) -> list[str]:

@@ -19,7 +19,7 @@ from ingot.control.volumes.marks import annotation
 from ingot.control.writing import live
 from ingot.images.authorities import of_config_map
 from ingot.images.fault import ImageFault
-from ingot.images.headers import parse_header
+from ingot.images.headers import parse_headers
 from ingot.images.reference import Reference
 from ingot.images.registry import credentials
 from ingot.images.registry.address import netloc, public, split
@@ -114,7 +114,7 @@ class Asker:
         for name in given.get("secretExtraHeaders") or ():
             found = await self._data(SECRETS, name, namespace)
             lines += [(line, name) for value in found.values() for line in _text(value, name).splitlines() if line]
-        return _Way(given, secret, authorities, dict(parse_header(line, place) for line, place in lines))
+        return _Way(given, secret, authorities, parse_headers(lines))
 
     async def _data(self, resource: Resource, name: str | None, namespace: str) -> dict[str, bytes]:
         if not name:

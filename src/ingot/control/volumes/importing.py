@@ -17,7 +17,6 @@ from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache, key_of
 from ingot.kube.manager import Manager
 
-_PLAIN_HEADERS = "plain"
 # One annotation for each header that is said in the source: from there it comes into a file. A command line is read by
 # everybody on the node.
 _HEADER = "ingot.io/header-"
@@ -114,7 +113,7 @@ def source_args(given: Object) -> list[str]:
     if given.get("certConfigMap"):
         args += ["--certs", names.CERTS_PATH, "--certs-name", worker.literal(given["certConfigMap"])]
     if given.get("extraHeaders"):
-        args += ["--header-file", f"{names.HEADERS_PATH}/{_PLAIN_HEADERS}"]
+        args += ["--header-file", f"{names.HEADERS_PATH}/{names.PLAIN_HEADERS}"]
     for index, _ in enumerate(given.get("secretExtraHeaders") or ()):
         args += ["--header-file", f"{names.HEADERS_PATH}/{index}"]
     return [*args, "--insecure"] if given.get("insecureSkipVerify") else args
@@ -133,7 +132,7 @@ def source_mounts(given: Object) -> dict[str, worker.Mount]:
             for index in range(count)
         ]
         source = {"downwardAPI": {"items": items, "defaultMode": 0o400}}
-        mounts["headers"] = worker.Mount(source, f"{names.HEADERS_PATH}/{_PLAIN_HEADERS}")
+        mounts["headers"] = worker.Mount(source, f"{names.HEADERS_PATH}/{names.PLAIN_HEADERS}")
     for index, name in enumerate(given.get("secretExtraHeaders") or ()):
         mounts[f"headers-{index}"] = _secret(name, f"{names.HEADERS_PATH}/{index}")
     return mounts
