@@ -98,7 +98,7 @@ async def test_the_right_may_be_for_one_claim_only(clones: Clones) -> None:
 async def test_a_reference_is_followed_to_its_source(clones: Clones) -> None:
     people = clones.people
     told = await people.refused(DATA_VOLUMES, volume(sourceRef=clones.link()))
-    assert 'spec.sourceRef clones persistentvolumeclaims "fedora"' in told
+    assert 'spec.sourceRef clones datasources "link"' in told
     assert f'{RIGHT}"{clones.golden}"' in told
     told = await people.refused(DATA_VOLUMES, volume(sourceRef=clones.link("later")))
     assert 'spec.sourceRef clones datasources "later"' in told

@@ -10,7 +10,8 @@ from ingot.api.status import ApiError, forbidden
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """`what` is the part of the object that needs the right and why, `instead` what would do without it."""
+    """`what` is the part of the object that needs the right and why, `instead` what would do without it. `place`: where
+    it is needed, in words that tell the user of no other namespace than those that the object names."""
 
     what: str
     instead: str
@@ -18,6 +19,7 @@ class Demand:
     group: str
     resource: str
     namespace: str
+    place: str = ""
     subresource: str = ""
     name: str = ""
 
@@ -29,9 +31,8 @@ class Demand:
     def refusal(self, group: str, plural: str, name: str, who: str) -> ApiError:
         """The 403 for a user without the right, who is called `who`; the rest names the object."""
         resource = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        right = (
-            f'"{self.verb}" on resource "{resource}" in API group "{self.group}" in the namespace "{self.namespace}"'
-        )
+        place = self.place or f'the namespace "{self.namespace}"'
+        right = f'"{self.verb}" on resource "{resource}" in API group "{self.group}" in {place}'
         why = (
             f'{self.what}: User "{who}" needs the verb {right}, which an administrator of the cluster can grant by a '
             f"Role; {self.instead} needs no such right"

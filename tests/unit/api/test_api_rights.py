@@ -27,12 +27,14 @@ def link(**source: object) -> Object:
     return {"spec": {"source": source}}
 
 
+def demanded(key: str, new: Object, old: Object | None = None, **links: Object) -> list[Demand]:
+    """What is demanded of who writes `new` into the namespace "here", where these DataSources are."""
+    return answered(rights.demands(key, new, old, "here"), lambda _, namespace, name: links.get(f"{namespace}_{name}"))
+
+
 def asked(key: str, new: Object, old: Object | None = None, **links: Object) -> list[str]:
-    """The rights that are demanded of who writes `new` into the namespace "here", each as verb, resource and place."""
-    demands = answered(
-        rights.demands(key, new, old, "here"), lambda _, namespace, name: links.get(f"{namespace}_{name}")
-    )
-    return [_text(each.attributes()) for each in demands]
+    """The rights, each as verb, resource and place."""
+    return [_text(each.attributes()) for each in demanded(key, new, old, **links)]
 
 
 def _text(attributes: Object) -> str:
@@ -137,7 +139,7 @@ def test_what_no_schema_has_seen_yet_is_passed_over(key, odd):
 
 
 def test_a_refusal_names_field_source_right_and_cure():
-    [demand] = _demands(volume(source={"pvc": GOLDEN}))
+    [demand] = demanded(VOLUMES, volume(source={"pvc": GOLDEN}))
     error = demand.refusal("cdi.kubevirt.io", "datavolumes", "it", "jane")
     assert (error.code, error.reason) == (403, "Forbidden")
     assert error.message == (
@@ -148,12 +150,29 @@ def test_a_refusal_names_field_source_right_and_cure():
     )
 
 
-def _demands(new: Object) -> list[Demand]:
-    try:
-        rights.demands(VOLUMES, new, None, "here").send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("nothing is to be followed")
+@pytest.mark.parametrize("source", [None, {}, {"pvc": GOLDEN}, {"dataSource": {"namespace": "links", "name": "more"}}])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_refusal_does_not_tell_where_a_data_source_of_another_namespace_leads(source, own):
+    """Nor whether it is there: who is refused need not be somebody who may read it."""
+    links = {} if source is None else {"links_link": link(**source)}
+    reference = {"kind": "DataSource", "namespace": "links", "name": "link"}
+    if own:
+        links["here_link"] = link(dataSource={"namespace": "links", "name": "link"})
+        reference["namespace"] = "here"
+    [demand] = demanded(VOLUMES, volume(sourceRef=reference), **links)
+    assert demand.refusal("cdi.kubevirt.io", "datavolumes", "it", "jane").message == (
+        'datavolumes.cdi.kubevirt.io "it" is forbidden: spec.sourceRef clones datasources "link" of another namespace: '
+        'User "jane" needs the verb "create" on resource "datavolumes/source" in API group "cdi.kubevirt.io" in the '
+        'namespace "links" and in that of what it leads to, which an administrator of the cluster can grant by a Role; '
+        "a source in the same namespace needs no such right"
+    )
+
+
+def test_a_refusal_tells_where_a_data_source_of_the_same_namespace_leads():
+    [demand] = demanded(VOLUMES, volume(sourceRef={"kind": "DataSource", "name": "link"}), here_link=link(pvc=GOLDEN))
+    message = demand.refusal("cdi.kubevirt.io", "datavolumes", "it", "jane").message
+    assert 'spec.sourceRef clones persistentvolumeclaims "fedora" of another namespace' in message
+    assert 'in the namespace "golden", which' in message
 
 
 def verbs(role: str, resource: str) -> set[str]:

@@ -58,30 +58,36 @@ def _beyond(new: Iterable[_Source], old: Iterable[_Source], namespace: str) -> A
     demands = []
     for source in new:
         if source.place not in known:
-            end = yield from _end(source)
-            if end.namespace != namespace:
-                demands.append(_demand(end))
+            way = yield from _way(source)
+            if way[-1].namespace != namespace:
+                # What that leads to is not for everybody to know, nor whether it is there.
+                named = next(each for each in way if each.namespace != namespace)
+                demands.append(_demand(named, way[-1]))
     return demands
 
 
-def _end(source: _Source) -> Lookup[_Source]:
-    """The claim or snapshot that DataSources lead to, or the last DataSource, which leads nowhere yet."""
+def _way(source: _Source) -> Lookup[list[_Source]]:
+    """The source and what it leads to: up to the claim or snapshot, or the last DataSource, which leads nowhere yet."""
+    way = [source]
     for _ in range(_MOST_LINKS):
-        if source.plural != DATA_SOURCES.plural:
+        if way[-1].plural != DATA_SOURCES.plural:
             break
-        found = yield DATA_SOURCES, source.namespace, source.name
+        found = yield DATA_SOURCES, way[-1].namespace, way[-1].name
         ahead = next(_link(found or {}, source.field), None)
         if ahead is None:
             break
-        source = replace(ahead, field=source.field)
-    return source
+        way.append(replace(ahead, field=source.field))
+    return way
 
 
-def _demand(source: _Source) -> Demand:
+def _demand(named: _Source, source: _Source) -> Demand:
+    """The right to clone the source, in words that tell of nothing beyond what is `named` by who asks, or by a
+    DataSource of the same namespace."""
     # Nobody knows yet where a DataSource will lead to that leads nowhere: the whole namespace must be open.
     name = "" if source.plural == DATA_SOURCES.plural else source.name
+    is_link = named.plural == DATA_SOURCES.plural
     return Demand(
-        what=f'{source.field} clones {source.plural} "{source.name}" of another namespace',
+        what=f'{named.field} clones {named.plural} "{named.name}" of another namespace',
         instead="a source in the same namespace",
         verb=VERB,
         group=DATA_VOLUMES.group,
@@ -89,6 +95,7 @@ def _demand(source: _Source) -> Demand:
         subresource=SUBRESOURCE,
         namespace=source.namespace,
         name=name,
+        place=f'the namespace "{named.namespace}" and in that of what it leads to' if is_link else "",
     )
 
 
