@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -289,6 +289,37 @@ async def orphan(lab: World) -> None:
     """`kubectl delete dv disk --cascade=orphan`."""
     await lab.client.delete(DATA_VOLUMES, "disk", lab.namespace, propagation="Orphan")
     await lab.gone(DATA_VOLUMES, "disk")
+
+
+async def test_a_claim_that_is_adopted_and_gets_no_volume_says_why(lab: World) -> None:
+    spec = {**CLAIM, "storageClassName": f"late-{lab.namespace}"}
+    held = await lab.create(VOLUME_CLAIMS, {"metadata": {"name": "disk"}, "spec": spec})
+    await lab.create(DATA_VOLUMES, volume(annotations={names.ADOPT: "true"}))
+
+    def says(why: str) -> Callable[[Object], bool]:
+        return lambda each: all(
+            why in (condition(each, kind) or {}).get("message", "") for kind in ("Ready", "Running")
+        )
+
+    await lab.until(DATA_VOLUMES, "disk", says(f'StorageClass "late-{lab.namespace}" is not there'))
+    late = {"metadata": {"name": f"late-{lab.namespace}"}, "provisioner": "example.com/late"}
+    await lab.client.create(STORAGE_CLASSES, late)
+    await lab.until(DATA_VOLUMES, "disk", lambda each: not ready(each).get("message"))
+    event = {
+        "metadata": {"name": f"full-{lab.namespace}"},
+        "involvedObject": {
+            "kind": VOLUME_CLAIMS.kind,
+            "namespace": lab.namespace,
+            "name": "disk",
+            "uid": uid_of(held),
+        },
+        "reason": "ProvisioningFailed",
+        "message": "the shelf is full",
+        "type": "Warning",
+    }
+    await lab.create(EVENTS, event)
+    await lab.until(DATA_VOLUMES, "disk", says("the shelf is full"))
+    await lab.client.delete(STORAGE_CLASSES, f"late-{lab.namespace}")
 
 
 async def adopted(lab: World, phase: str) -> Object:

@@ -40,5 +40,13 @@ def test_only_unpacking_tells_the_size_of_what_is_compressed(disk: Path) -> None
         sized(Target(), packed)
 
 
+def test_a_file_without_bytes_has_no_disk(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    with pytest.raises(click.ClickException, match="empty has no bytes"):
+        sized(Target(), tmp_path / "empty")
+    with pytest.raises(click.ClickException, match="empty has no bytes"):
+        sized(Target(size="1Mi"), tmp_path / "empty")
+
+
 def test_a_size_that_is_none_is_for_the_server_to_refuse(disk: Path) -> None:
     assert sized(Target(size="much"), disk).size == "much"

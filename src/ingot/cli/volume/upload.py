@@ -58,12 +58,14 @@ def upload(
 
 def sized(target: Target, file: Path) -> Target:
     """The target, as large as the disk in a file where nothing was said. Raises UsageError where only unpacking would
-    tell that, and ClickException for a disk that does not fit into what was said."""
+    tell that, and ClickException for an empty file, and for a disk that does not fit into what was said."""
     from dataclasses import replace
 
     from ingot.api.quantity import QuantityError, whole
     from ingot.images.blocks import whole_blocks
 
+    if not file.stat().st_size:
+        raise click.ClickException(f"{file} has no bytes, and so no disk")
     size = _size_of(file)
     needed = size if target.mode == "Block" else whole_blocks(size)
     if not target.size:

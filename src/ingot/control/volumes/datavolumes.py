@@ -10,6 +10,7 @@ from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.owning import is_owned
 from ingot.control.volumes import adoption, claim, events, source, status
 from ingot.control.volumes.fault import VolumeFault
+from ingot.control.volumes.hindrance import Hindrances
 from ingot.control.volumes.maker import Maker
 from ingot.control.volumes.marks import annotation, is_bound, phase_of
 from ingot.control.volumes.status import Seen
@@ -46,6 +47,7 @@ class DataVolumes:
         self._data_sources = manager.informer(DATA_SOURCES)
         self._classes = manager.informer(STORAGE_CLASSES)
         self._maker = Maker(manager, clock, outfit)
+        self._hindrances = Hindrances(manager)
         self._volumes.cache.add_index(_OPEN, _open)
         manager.serve(self._events.run)
         controller = (
@@ -61,6 +63,7 @@ class DataVolumes:
             .watch(self._maker.detection.configs, lambda _: ())
         )
         self._maker.detection.listen(controller.queue.add)
+        self._hindrances.listen(controller)
         for informer in self._maker.sources.values():
             controller.own(informer, owner=DATA_VOLUMES)
         manager.add(controller)
@@ -145,6 +148,7 @@ class DataVolumes:
             filled=adoption.is_filled(volume, found) or (ended and is_bound(found)),
             ended=ended,
             waits=claim.waits_for_consumer(found, self._classes.cache),
+            fault=self._hindrances.of(found),
         )
 
     async def _tell(self, volume: Object, seen: Seen) -> Object:

@@ -203,4 +203,6 @@ def _running(seen: Seen, failure: VolumeFault | None, *, ready: bool) -> tuple[s
         return "False", "Queued", queued
     told = annotation(claim, names.RUNNING).capitalize() or "False"
     word = told if told in ("True", "False") else "Unknown"
+    if not annotation(claim, names.RUNNING_REASON) and seen.fault is not None:
+        return word, seen.fault.reason, seen.fault.message
     return word, annotation(claim, names.RUNNING_REASON), annotation(claim, names.RUNNING_MESSAGE)
