@@ -398,6 +398,44 @@ def test_a_raw_disk_that_is_too_large_is_refused_by_its_length(tmp_path: Path) -
     assert sent < 64
 
 
+@pytest.mark.parametrize("tag", ["new", "of each connection", "forgotten"])
+@pytest.mark.parametrize("name", ["disk.qcow2", "disk.raw.gz"])
+def test_a_server_that_calls_one_file_by_other_tags(tmp_path: Path, files: Path, name: str, tag: str) -> None:
+    """As one that makes them for each answer does, or several behind one name."""
+    web = RangeHandler((files / name).read_bytes())
+    known: dict[socket.socket, str] = {}
+
+    def change(asked: Asked, client: socket.socket) -> bool:
+        connection = known.setdefault(client, str(len(known) % 2))
+        web.etag = {
+            "new": f'"{asked.number}"',
+            "of each connection": f'"{connection}"',
+            "forgotten": "" if asked.headers.get("if-range") else '"one"',
+        }[tag]
+        return False
+
+    web.before = change
+    with FaultyServer(web) as server:
+        Worker(tmp_path, "inspect", "--source-kind", "http", url=f"{server.url}/disk").succeed()
+        worker = _http(tmp_path, f"{server.url}/disk", "--size", SIZE)
+        worker.succeed()
+    assert worker.disk.read_bytes() == (files / "disk.raw").read_bytes()
+
+
+def test_an_archive_that_a_server_calls_by_other_tags(tmp_path: Path, files: Path) -> None:
+    web = RangeHandler((files / "files.tar.gz").read_bytes())
+
+    def change(asked: Asked, _: socket.socket) -> bool:
+        web.etag = f'"{asked.number}"'
+        return False
+
+    web.before = change
+    with FaultyServer(web) as server:
+        worker = _http(tmp_path, f"{server.url}/files", "--content-type", "archive")
+        worker.succeed()
+    assert (worker.data / "tree" / "disk.raw").read_bytes() == (files / "disk.raw").read_bytes()
+
+
 @pytest.mark.parametrize("status", [400, 416, 501])
 def test_a_server_that_minds_being_asked_for_a_range(tmp_path: Path, status: int) -> None:
     content = os.urandom(1 << 20)

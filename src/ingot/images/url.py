@@ -18,10 +18,17 @@ Private = Callable[[], Mapping[str, str]]
 
 
 def open_url(
-    transport: Transport, url: str, authorization: str = "", private: Private = dict, *, proven: bool = False
+    transport: Transport,
+    url: str,
+    authorization: str = "",
+    private: Private = dict,
+    *,
+    proven: bool = False,
+    one_answer: bool = False,
 ) -> HttpBlob | LengthlessBlob:
     """A file behind a URL; `authorization` is the value of that header. Neither that nor what `private` gives goes to
-    another server. `proven`: whoever reads it checks a digest of all of it. Raises ImageFault."""
+    another server. `proven`: whoever reads it checks a digest of all of it. `one_answer`: it is read in one, as if the
+    server did not tell of which version that is. Raises ImageFault."""
     subject = public(url)
 
     def fetch(headers: Mapping[str, str]) -> Response:
@@ -36,7 +43,8 @@ def open_url(
         return LengthlessBlob(lambda: persist(transport.settings, lambda: fetch({})), subject, proven=proven)
     size, ranged = _probed(response)
     response.discard()
-    return HttpBlob(fetch, subject, size, transport.settings, validator=_validator(response), ranged=ranged)
+    validator = "" if one_answer else _validator(response)
+    return HttpBlob(fetch, subject, size, transport.settings, validator=validator, ranged=ranged)
 
 
 def _probed(response: Response) -> tuple[int, bool]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.cli.worker.origin import Origin, origin_options
-from ingot.cli.worker.work import Outlet, Work, called, is_file, journals, outlet_options
+from ingot.cli.worker.work import Outlet, Work, called, despite_changes, is_file, journals, outlet_options
 
 if TYPE_CHECKING:
     from ingot.images.pipeline.options import ImportOptions
@@ -58,7 +58,7 @@ def import_(
 def _import(source: "Source", target: Path, options: "ImportOptions", work: Work) -> None:
     from ingot.images.pipeline.importer import import_image
 
-    imported = import_image(source, target, options, work.progress)
+    imported = despite_changes(source, options, lambda each: import_image(source, target, each, work.progress))
     done = imported.resumed_from + imported.fetched + imported.local
     told: dict[str, object] = {"virtualSize": imported.size, "done": done, "identity": imported.identity}
     if imported.local:
@@ -74,5 +74,5 @@ def _unpack(source: "Source", target: Path, options: "ImportOptions", work: Work
     if not is_file(target):
         message = "files need a volume with a filesystem: use volumeMode Filesystem, or leave contentType archive out"
         raise ImageFault(str(target), "BadTarget", message)
-    unpacked = unpack(source, target.parent, options, work.progress)
+    unpacked = despite_changes(source, options, lambda each: unpack(source, target.parent, each, work.progress))
     work.tell({"virtualSize": unpacked.size, "done": unpacked.fetched, "identity": unpacked.identity})

@@ -3,7 +3,7 @@
 import click
 
 from ingot.cli.worker.origin import Origin, origin_options
-from ingot.cli.worker.work import Outlet, outlet_options
+from ingot.cli.worker.work import Outlet, despite_changes, outlet_options
 
 
 @click.command(epilog="Example: ingot worker inspect --source-kind http --url https://example.com/disk.qcow2")
@@ -16,5 +16,6 @@ def inspect(origin: Origin, limit: int, outlet: Outlet) -> None:
         from ingot.images.pipeline.measure import measure
 
         source = origin.source(0)
-        found = measure(source, origin.options(source, limit=limit), work.progress)
+        options = origin.options(source, limit=limit)
+        found = despite_changes(source, options, lambda each: measure(source, each, work.progress))
         work.tell({"virtualSize": found.size, "format": found.format, "identity": found.identity})

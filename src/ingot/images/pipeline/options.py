@@ -22,6 +22,7 @@ class ImportOptions:
     `state`: the directory for the journals of block devices. `scratch`: the directory for what has to be put aside on
     the way to a file; beside the file without it. `settings`: how registries and web servers are reached;
     those of the machine without it. `authorization`: that header for a web server, and `headers`: others for it.
+    `one_answer`: a file of a web server or S3 is read in one, whatever version of it the server says that this is.
     `keys`: what requests to S3 are signed with. `tls`: whom to trust as an NBD server, and who we are to it.
     `platform`: which image of an index; that of this machine without it. `cache`: the directory with chunks that need
     not be fetched, and with the list of disks that have some; the finished disk is added to that list. `preallocate`:
@@ -42,6 +43,7 @@ class ImportOptions:
     settings: Settings | None = None
     authorization: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    one_answer: bool = False
     keys: "Keys | None" = None
     tls: "Tls | None" = None
     platform: Platform | None = None

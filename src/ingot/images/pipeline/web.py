@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from ingot.images.blob import BlobContent
@@ -20,9 +20,6 @@ from ingot.images.registry.address import public
 from ingot.images.registry.settings import Settings
 from ingot.images.registry.transport import Transport
 from ingot.images.url import open_url
-
-if TYPE_CHECKING:
-    from ingot.images.s3 import Keys
 
 WebBlob = HttpBlob | LengthlessBlob
 
@@ -47,23 +44,25 @@ def open_file(source: Source, options: ImportOptions, stack: ExitStack) -> tuple
     transport = Transport(options.settings or Settings.load())
     stack.callback(transport.close)
     if source.kind is Kind.S3:
-        url, blob = _open_object(transport, source.place, options.keys)
+        url, blob = _open_object(transport, source.place, options)
     else:
         url, authorization = _credentials(source.place)
         # Whoever reads all of it checks the digest, and nobody else takes it for whole.
         proven = wanted_digest(options) is not None
         authorization = options.authorization or authorization
-        blob = open_url(transport, url, authorization, lambda: options.headers, proven=proven)
+        one = options.one_answer
+        blob = open_url(transport, url, authorization, lambda: options.headers, proven=proven, one_answer=one)
     return blob, _identity(url, blob)
 
 
-def _open_object(transport: Transport, place: str, keys: "Keys | None") -> tuple[str, WebBlob]:
+def _open_object(transport: Transport, place: str, options: ImportOptions) -> tuple[str, WebBlob]:
     """An object of S3 is a file whose requests are signed, where there are keys."""
     from ingot.images.s3 import object_url, refused, signed
 
-    url = object_url(place)
+    url, keys = object_url(place), options.keys
     try:
-        return url, open_url(transport, url, private=lambda: signed(keys, url) if keys else {})
+        private = partial(signed, keys, url) if keys else dict
+        return url, open_url(transport, url, private=private, one_answer=options.one_answer)
     except ImageFault as fault:
         raise refused(fault, url, keys) from None
 
