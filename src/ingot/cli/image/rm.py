@@ -8,7 +8,7 @@ from ingot.cli.output import output_option, show
 
 @click.command(epilog="Example: ingot image rm registry.example/vmdisks/debian:12")
 @click.argument("references", nargs=-1, required=True, metavar="REF…")
-@click.option("--all-tags", is_flag=True, help="Delete the image even where it has other tags, which go with it.")
+@click.option("--all-tags", is_flag=True, help="Delete the image even where other tags, or their indexes, lose it.")
 @registry_options
 @output_option("text", "json")
 def rm(references: tuple[str, ...], all_tags: bool, access: Access, output: str) -> None:

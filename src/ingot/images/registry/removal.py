@@ -7,17 +7,21 @@ from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
+from ingot.images.registry.manifest import INDEXES, Index
+from ingot.images.registry.repository import Document
 
 log = logging.getLogger(__name__)
 
 _THREADS = 8
+# Of one tag, in each other or side by side: nobody has so many.
+_MOST_INDEXES = 100
 
 
 def remove(registry: Registry, reference: Reference, every_tag: bool = False) -> Digest:
     """Removes a tag, or by a digest the image itself, with what Ingot has attached to it. What it was.
 
-    Many registries can only delete the image itself, which takes all its tags along: where it has others, that is done
-    for `every_tag` only. Raises ImageFault.
+    Many registries can only delete the image itself, which takes all its tags along, and leaves indexes without it:
+    where other tags need it, that is done for `every_tag` only. Raises ImageFault.
     """
     # A mirror may be behind, and what it says must not decide what is deleted.
     registry = registry.origin
@@ -32,7 +36,8 @@ def remove(registry: Registry, reference: Reference, every_tag: bool = False) ->
         raise ImageFault(
             str(reference),
             "OtherTags",
-            f"its registry only deletes images with all their tags, and this one has {names}, too: use --all-tags",
+            "its registry only deletes images with all their tags, and other tags stand for this one or for an index "
+            f"with it: {names}; use --all-tags to take it from them, too",
         )
     return _delete(registry, reference, digest)
 
@@ -47,16 +52,37 @@ def _delete(registry: Registry, reference: Reference, digest: Digest) -> Digest:
 
 
 def other_tags(registry: Registry, reference: Reference, digest: Digest) -> list[str]:
-    """The other tags of that image. Asks the registry for each tag of the repository. Raises ImageFault."""
-
-    def same(tag: str) -> bool:
-        try:
-            return registry.digest(reference.tagged(tag)) == digest
-        except ImageFault as fault:
-            if fault.reason != "NotFound":
-                raise
-            return False
-
+    """The other tags that need that image: they stand for it, or for an index with it. Asks the registry for what each
+    tag of the repository stands for. Raises ImageFault."""
     tags = [tag for tag in registry.tags(reference) if tag != reference.tag]
     with ThreadPoolExecutor(_THREADS) as threads:
-        return [tag for tag, found in zip(tags, threads.map(same, tags), strict=True) if found]
+        found = threads.map(lambda tag: _needs(registry, reference.tagged(tag), digest), tags)
+        return [tag for tag, needs in zip(tags, found, strict=True) if needs]
+
+
+def _needs(registry: Registry, tag: Reference, digest: Digest) -> bool:
+    """Whether the tag stands for that image or index, or for an index that leads to it. Raises ImageFault."""
+    asked, waiting = 0, [tag]
+    while waiting:
+        if asked > _MOST_INDEXES:
+            message = f"it names more than {_MOST_INDEXES} indexes, too many to see whether {digest} is in one of them"
+            raise ImageFault(str(tag), "BadManifest", message)
+        asked += 1
+        document = _found(registry, waiting.pop())
+        if document is None:
+            continue
+        entries = document.parsed.manifests if isinstance(document.parsed, Index) else []
+        if digest in (document.digest, *(each.digest for each in entries)):
+            return True
+        waiting += [tag.at(each.digest) for each in entries if each.media_type in INDEXES]
+    return False
+
+
+def _found(registry: Registry, reference: Reference) -> Document | None:
+    """None for what is not there."""
+    try:
+        return registry.manifest(reference)
+    except ImageFault as fault:
+        if fault.reason != "NotFound":
+            raise
+        return None
