@@ -103,6 +103,35 @@ def test_what_others_write() -> None:
     assert isinstance(decode(json.dumps(index).encode(), "application/json", "x"), Index)
 
 
+_ENTRY = {"mediaType": OCI_MANIFEST, "size": 32, "digest": str(Digest.of(b""))}
+_IMAGE = {"schemaVersion": 2, "config": _ENTRY, "layers": [_ENTRY]}
+
+
+@pytest.mark.parametrize("told", [OCI_MANIFEST, OCI_INDEX, "application/json", ""])
+@pytest.mark.parametrize("own", ["", OCI_MANIFEST, OCI_INDEX])
+@pytest.mark.parametrize("left_out", ["", "config", "layers"])
+def test_what_is_an_image_and_an_index_is_refused(told: str, own: str, left_out: str) -> None:
+    """One digest would be two images, as the registry calls it the one or the other."""
+    both = {**_IMAGE, "manifests": [_ENTRY], **({"mediaType": own} if own else {})}
+    both.pop(left_out, None)
+    with pytest.raises(ImageFault, match="fields of an image and of an index") as caught:
+        decode(json.dumps(both).encode(), told, "x")
+    assert caught.value.reason == "BadManifest"
+
+
+@pytest.mark.parametrize(
+    ("document", "own", "told"),
+    [
+        (_IMAGE, DOCKER_MANIFEST, OCI_INDEX),
+        ({"schemaVersion": 2, "manifests": []}, OCI_INDEX, f"{OCI_MANIFEST}; charset=utf-8"),
+    ],
+)
+def test_what_its_registry_calls_something_else_is_refused(document: dict[str, object], own: str, told: str) -> None:
+    with pytest.raises(ImageFault, match="its registry calls it") as caught:
+        decode(json.dumps({**document, "mediaType": own}).encode(), told, "x")
+    assert caught.value.reason == "BadManifest"
+
+
 def index_of(*names: str | None) -> Index:
     entries = []
     for number, name in enumerate(names):

@@ -78,6 +78,8 @@ class _Head(_Json, frozen=True):
     schema_version: int = 0
     media_type: str = ""
     manifests: msgspec.Raw = msgspec.Raw(b"")
+    layers: msgspec.Raw = msgspec.Raw(b"")
+    config: msgspec.Raw = msgspec.Raw(b"")
 
 
 def encode(document: Manifest | Index) -> bytes:
@@ -90,19 +92,29 @@ def encode(document: Manifest | Index) -> bytes:
 
 def decode(data: bytes, media_type: str, subject: str) -> Manifest | Index:
     """Reads a manifest or an index; `media_type` is what the registry calls it, and counts where it does not say so
-    itself. Raises ImageFault."""
+    itself. What could be taken for either, and so be two images by one digest, is refused. Raises ImageFault."""
     if len(data) > MOST_BYTES:
         raise ImageFault(subject, "TooLarge", f"a manifest has at most {MOST_BYTES} bytes; this has {len(data)}")
     try:
         head = msgspec.json.decode(data, type=_Head)
-        kind = head.media_type or media_type.partition(";")[0].strip()
+        told = media_type.partition(";")[0].strip()
+        kind = head.media_type or told
         if head.schema_version != 2:
             raise _bad(subject, f"it is of schema version {head.schema_version}; 2 is accepted: push it again")
+        _check_kind(head, told, subject)
         if kind in INDEXES or (kind not in MANIFESTS and bytes(head.manifests)):
             return _checked_index(msgspec.json.decode(data, type=Index, dec_hook=_from_json), subject)
         return _checked_manifest(msgspec.json.decode(data, type=Manifest, dec_hook=_from_json), subject)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _bad(subject, str(error)) from None
+
+
+def _check_kind(head: _Head, told: str, subject: str) -> None:
+    if bytes(head.manifests) and (bytes(head.layers) or bytes(head.config)):
+        raise _bad(subject, "it has the fields of an image and of an index; only those of one are accepted")
+    for kinds, others in ((MANIFESTS, INDEXES), (INDEXES, MANIFESTS)):
+        if head.media_type in kinds and told in others:
+            raise _bad(subject, f"it says that it is {head.media_type}, and its registry calls it {told}")
 
 
 def _checked_manifest(manifest: Manifest, subject: str) -> Manifest:
