@@ -1,9 +1,11 @@
 """The disk of a container disk: which file of which layer it is, whichever tool built the image.
 
 It is the one regular file in `disk/`, or the file `disk` itself, which `ADD x.qcow2 /disk` makes on a base without
-that directory. An upper layer's disk wins over those below, and whiteouts hide them.
+that directory. An upper layer's disk wins over those below; whiteouts, and directories of the same name, hide them.
 """
 
+from collections import deque
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -72,9 +74,11 @@ class _Hidden:
     names: set[str] = field(default_factory=set)
 
     def add(self, name: str) -> None:
-        """Takes note of the name of a whiteout; others say nothing."""
+        """Takes note of a whiteout, or of a directory, whose name ends in a slash; others say nothing."""
         directory, _, last = name.rpartition("/")
-        if last == _OPAQUE:
+        if not last:
+            self.names.add(directory)
+        elif last == _OPAQUE:
             self.everything |= directory in ("", DIRECTORY)
         elif last.startswith(_WHITEOUT):
             hidden = f"{directory}/{last.removeprefix(_WHITEOUT)}".lstrip("/")
@@ -102,19 +106,20 @@ def open_container_disk(registry: Registry, image: Image) -> ContainerDisk:
 
 def _search(image: Image, layer: Descriptor, blob: Blob, only: bool, hidden: _Hidden) -> ContainerDisk | None:
     """The disk, if it is in this layer; otherwise what the layer hides is added. `only`: it cannot be elsewhere."""
-    before = set(hidden.names)
     toc = _toc(layer, blob)
-    if toc is not None:
-        name = disk_name(blob.subject, toc)
-        for member in toc.members:
-            hidden.add(member)
-        if name is None or name in before:
-            return None
-        return ContainerDisk(image, layer, blob, name, _pieces(toc, name))
-    if only:
+    if toc is None and only:
         return ContainerDisk(image, layer, blob, "", None)
-    name = read_anew(blob, lambda: _streamed_name(layer, blob, hidden))
-    return None if name is None or name in before else ContainerDisk(image, layer, blob, name, None)
+    if toc is None:
+        name, hiding = read_anew(blob, lambda: _streamed(layer, blob, hidden.names))
+    else:
+        name, hiding = disk_name(blob.subject, toc), _hiding(toc)
+    if name is not None and name not in hidden.names:
+        return ContainerDisk(image, layer, blob, name, None if toc is None else _pieces(toc, name))
+    # A file of that name takes the place of the directory, though nobody sees the file.
+    hidden.everything |= name == DIRECTORY
+    for each in hiding:
+        hidden.add(each)
+    return None
 
 
 def _toc(layer: Descriptor, blob: Blob) -> Toc | None:
@@ -155,8 +160,19 @@ def _pieces(toc: Toc, name: str) -> Pieces | None:
         return None
 
 
-def _streamed_name(layer: Descriptor, blob: Blob, hidden: _Hidden) -> str | None:
-    """Reads a layer until the disk begins; or all of it, and verifies it, if there is none."""
+def _hiding(toc: Toc) -> Iterable[str]:
+    """As TarReader's."""
+    for name, entry in toc.members.items():
+        directory, _, last = name.rpartition("/")
+        if directory in ("", DIRECTORY) and last.startswith(_WHITEOUT):
+            yield name
+        elif entry.type == "dir" and DIRECTORY in (directory, name):
+            yield f"{name}/"
+
+
+def _streamed(layer: Descriptor, blob: Blob, hidden: Collection[str]) -> tuple[str | None, Iterable[str]]:
+    """The name of the disk in a layer, and what the layer hides. It is read until the disk begins; or all of it, and
+    verified, if it has none, or one that is hidden."""
     from ingot.images.stream import open_stream
 
     with open_stream(blob, digest=layer.digest, layer=True) as stream:
@@ -165,6 +181,7 @@ def _streamed_name(layer: Descriptor, blob: Blob, hidden: _Hidden) -> str | None
         except ImageFault as fault:
             if fault.reason != "NoDisk":
                 raise
-        for name in stream.whiteouts:
-            hidden.add(name)
-        return stream.member.name.removeprefix("./") if stream.member else None
+        name = stream.member.name if stream.member else None
+        if name in hidden:
+            deque(stream, maxlen=0)
+        return name, stream.hiding

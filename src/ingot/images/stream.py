@@ -73,9 +73,9 @@ class Stream:
         return self._decoding.unpacking.member
 
     @property
-    def whiteouts(self) -> tuple[str, ...]:
-        """Names in the archive so far that hide something of the layers below, in its root and in disk/."""
-        return self._decoding.unpacking.whiteouts
+    def hiding(self) -> tuple[str, ...]:
+        """As TarReader's."""
+        return self._decoding.unpacking.hiding
 
     def _counted(self) -> Iterator[Fetched]:
         for piece in self._fetching:

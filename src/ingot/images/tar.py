@@ -13,7 +13,7 @@ import msgspec
 from ingot.images import tar_header
 from ingot.images.fault import ImageFault
 from ingot.images.seal import decode_record
-from ingot.images.tar_header import BLOCK, BadTar, Extended, Header
+from ingot.images.tar_header import BLOCK, DIRECTORY, BadTar, Extended, Header
 
 # A pax header holds the file's extended attributes, of which Linux takes 64 KiB each.
 _MOST_EXTENSION = 1 << 20
@@ -23,7 +23,7 @@ _MOST_ENTRIES = 1_000_000
 _MOST_NAME = 4096
 # A file of this name in a layer hides the rest of the name, in the layers below.
 _WHITEOUT = b".wh."
-_MOST_WHITEOUTS = 1000
+_MOST_HIDING = 1000
 _LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL, _SPARSE, _VOLUME = b"L", b"K", b"x", b"g", b"S", b"M"
 _LINKS = {b"1": "a hard link", b"2": "a symbolic link", b"3": "a device", b"4": "a device", b"6": "a pipe"}
 
@@ -52,7 +52,7 @@ class _State(msgspec.Struct):
     path: bytes | None = None
     size: int | None = None
     zeros: int = 0
-    whiteouts: tuple[str, ...] = ()
+    hiding: tuple[str, ...] = ()
     member: Member | None = None
 
 
@@ -72,9 +72,10 @@ class TarReader:
         return self._state.member
 
     @property
-    def whiteouts(self) -> tuple[str, ...]:
-        """Names so far that hide something of the layers below, in the root and in disk/; at most a thousand."""
-        return self._state.whiteouts
+    def hiding(self) -> tuple[str, ...]:
+        """Names so far that hide something of the layers below: whiteouts in the root and in disk/, and directories
+        where a disk may be, which end in a slash. At most a thousand."""
+        return self._state.hiding
 
     def feed(self, data: memoryview) -> Iterator[memoryview]:
         """Takes the next bytes of the archive, and gives those of the disk among them, in the same memory.
@@ -162,6 +163,8 @@ class TarReader:
             return
         if parts[:1] == [b"disk"] and (link := _LINKS.get(header.kind)):
             raise BadTar(f"has {link} at {header.shown}, where only a disk may be")
+        if header.directory and parts[:1] == [b"disk"] and len(parts) <= 2:
+            self._hide(b"/".join(parts) + b"/")
         if not header.regular or not self._may_be_disk(parts):
             return
         name = b"/".join(parts).decode(errors="backslashreplace")
@@ -183,9 +186,9 @@ class TarReader:
 
     def _hide(self, name: bytes) -> None:
         at = self._state
-        if len(at.whiteouts) == _MOST_WHITEOUTS:
-            raise BadTar(f"hides more than {_MOST_WHITEOUTS} files")
-        at.whiteouts = (*at.whiteouts, name.decode(errors="backslashreplace"))
+        if len(at.hiding) == _MOST_HIDING:
+            raise BadTar(f"hides more than {_MOST_HIDING} files")
+        at.hiding = (*at.hiding, name.decode(errors="backslashreplace"))
 
     def finish(self) -> None:
         """Call it at the archive's end. Raises ImageFault: Truncated, or NoDisk."""
@@ -209,7 +212,7 @@ class TarReader:
 
 
 def _has_body(header: Header) -> bool:
-    return header.kind not in _LINKS and header.kind != b"5"
+    return header.kind not in _LINKS and header.kind != DIRECTORY
 
 
 def _parts(header: Header) -> list[bytes]:

@@ -7,6 +7,7 @@ BLOCK = 512
 MOST_BYTES = 1 << 50
 _ZEROS = bytes(BLOCK)
 REGULAR = b"0\x007"
+DIRECTORY = b"5"
 # Go's and Python's tar take these to have no body, whatever their size says.
 _BODILESS = b"123456"
 _SPARSE = b"GNU.sparse."
@@ -33,6 +34,11 @@ class Header:
     @property
     def regular(self) -> bool:
         return self.kind in REGULAR and not self.name.endswith(b"/")
+
+    @property
+    def directory(self) -> bool:
+        """Old archives have directories as files whose names end in a slash."""
+        return self.kind == DIRECTORY or (self.kind in REGULAR and self.name.endswith(b"/"))
 
     @property
     def shown(self) -> str:

@@ -37,9 +37,9 @@ class Unpacking:
         return self._tar.member if self._tar else None
 
     @property
-    def whiteouts(self) -> tuple[str, ...]:
+    def hiding(self) -> tuple[str, ...]:
         """As TarReader's."""
-        return self._tar.whiteouts if self._tar else ()
+        return self._tar.hiding if self._tar else ()
 
     def feed(self, data: memoryview) -> Iterator[memoryview]:
         """Takes the next bytes, and gives those of the disk among them. Raises ImageFault."""

@@ -1,5 +1,7 @@
 """The disk of an image, in layers that are files of this machine."""
 
+import io
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -37,10 +39,28 @@ class Shelf(Registry):
         with FileContent(source) as content:
             writer = LayerWriter(content, folder, name)
             blob = b"".join(writer)
+        return self._put(directory, blob, writer.annotations)
+
+    def add_tar(self, directory: Path, *members: tuple[str, bytes]) -> Descriptor:
+        """A layer that is a plain tar; names of directories end in a slash."""
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name, data in members:
+                info = tarfile.TarInfo(name)
+                info.type, info.size = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE, len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return self._put(directory, file.getvalue(), {})
+
+    def damage(self, layer: Descriptor) -> None:
+        """The layer's last bytes are others from now on."""
+        path = self._blobs[layer.digest]
+        path.write_bytes(path.read_bytes()[:-1] + b"x")
+
+    def _put(self, directory: Path, blob: bytes, annotations: dict[str, str]) -> Descriptor:
         digest = Digest.of(blob)
         self._blobs[digest] = directory / digest.hex
         self._blobs[digest].write_bytes(blob)
-        return Descriptor(media_type=LAYER, digest=digest, size=len(blob), annotations=writer.annotations)
+        return Descriptor(media_type=LAYER, digest=digest, size=len(blob), annotations=annotations)
 
 
 class Rangeless(FileBlob):
@@ -80,6 +100,48 @@ def test_whiteouts_of_other_files_hide_nothing(tmp_path: Path) -> None:
     lower = shelf.add(tmp_path, "disk", "a", b"lower")
     others = [shelf.add(tmp_path, "disk", ".wh.b", b""), shelf.add(tmp_path, "etc", ".wh..wh..opq", b"")]
     assert open_container_disk(shelf, image(lower, *others)).layer == lower
+
+
+@pytest.mark.parametrize(
+    "upper",
+    [
+        # Further down in its layer than anybody reads ahead.
+        [[("disk/b", bytes(4 << 20)), ("disk/.wh.a", b"")], [("disk/.wh.b", b"")]],
+        [[("disk/a/", b"")]],
+        [[("disk/b", b"b"), ("disk/a/", b"")], [("disk/.wh.b", b"")]],
+        [[("disk", b"b")], [("disk/", b"")]],
+    ],
+    ids=["a whiteout behind a disk", "a directory", "a directory behind a disk", "a file instead of disk/"],
+)
+def test_what_a_hidden_layer_hides_stays_hidden(tmp_path: Path, upper: list[list[tuple[str, bytes]]]) -> None:
+    shelf = Shelf()
+    layers = [[("disk/", b""), ("disk/a", b"lower")], *upper]
+    with pytest.raises(ImageFault) as fault:
+        open_container_disk(shelf, image(*(shelf.add_tar(tmp_path, *members) for members in layers)))
+    assert fault.value.reason == "NoDisk"
+
+
+@pytest.mark.parametrize("ranged", [True, False], ids=["by its table", "by its tar"])
+def test_a_directory_hides_the_disk_of_its_name(tmp_path: Path, ranged: bool) -> None:
+    shelf = Shelf(ranged)
+    lower = shelf.add_tar(tmp_path, ("disk", b"lower"))
+    upper = [shelf.add(tmp_path, "disk", "a", b"upper"), shelf.add(tmp_path, "disk", ".wh.a", b"")]
+    with pytest.raises(ImageFault) as fault:
+        open_container_disk(shelf, image(lower, *upper))
+    assert fault.value.reason == "NoDisk"
+    beside = shelf.add(tmp_path, "disk/b", "x", b"")
+    assert open_container_disk(shelf, image(upper[0], beside)).name == "disk/a"
+
+
+def test_a_layer_whose_own_disk_is_hidden_is_verified(tmp_path: Path) -> None:
+    """What it hides decides which disk is read."""
+    shelf = Shelf()
+    layers = [shelf.add_tar(tmp_path, (f"disk/{name}", bytes(4 << 20))) for name in ("a", "b", ".wh.b")]
+    assert open_container_disk(shelf, image(*layers)).name == "disk/a"
+    shelf.damage(layers[1])
+    with pytest.raises(ImageFault) as fault:
+        open_container_disk(shelf, image(*layers))
+    assert fault.value.reason == "WrongDigest"
 
 
 def test_without_ranges_it_is_streamed(tmp_path: Path) -> None:

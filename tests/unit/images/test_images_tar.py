@@ -124,12 +124,13 @@ def test_links_and_devices_elsewhere_do_not_matter() -> None:
     assert read(archive(*others, (entry("disk/a", DISK), DISK)))[0] == DISK
 
 
-def test_whiteouts_are_told_and_are_no_disks() -> None:
-    names = [".wh.disk", "disk/.wh.old.img", "disk/.wh..wh..opq", "etc/.wh.passwd"]
-    data = archive(*((entry(name), b"") for name in names), (entry("disk/a", DISK), DISK))
+def test_whiteouts_and_directories_are_told_and_are_no_disks() -> None:
+    names = [".wh.disk", "disk/.wh.old.img", "disk/.wh..wh..opq", "disk/", "disk/b/", "disk/b/c/", "etc/.wh.passwd"]
+    members = [entry(name, type=tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE) for name in names]
+    data = archive(*((member, b"") for member in members), (entry("disk/a", DISK), DISK))
     reader = TarReader("layer")
     assert b"".join(reader.feed(memoryview(data))) == DISK
-    assert reader.whiteouts == tuple(names[:3])
+    assert reader.hiding == tuple(names[:5])
     assert "1000" in fault(b"".join(plain(f".wh.{number}") for number in range(1001)))
 
 
