@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from images.servers.documents import Documents
 from images.servers.faulty import Asked, FaultyServer, answer
 from images.test_registry_client import push
 from ingot.images.fault import ImageFault
@@ -16,6 +17,7 @@ from ingot.images.registry.client import Registry
 from ingot.images.registry.settings import Settings
 from ingot.images.registry.tally import REQUESTS
 from ingot.images.registry.transport import Transport
+from ingot.images.watching import image
 from ingot.images.watching.file import Visitor, newest_file
 from ingot.images.watching.image import newest_image
 from ingot.images.watching.version import Version
@@ -145,6 +147,14 @@ def test_a_list_of_tags_costs_a_request_for_each_thousand() -> None:
             before = len(server.asked)
             assert newest_image(client, f"docker://{server.host}/disk", known) == known
         assert len(server.asked) - before == len(pages)
+
+
+def test_of_too_many_tags_none_is_chosen(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are they kept: a list may have millions, and it is asked for again and again."""
+    monkeypatch.setattr(image, "_MOST_TAGS", 3)
+    documents = Documents({"/v2/disk/tags/list?n=1000": (200, b'{"tags":["1.0.0","1.0.1","1.0.2","1.0.3"]}', {})})
+    with FaultyServer(documents) as server, pytest.raises(ImageFault, match="more than 3 tags"):
+        newest_image(registry, f"docker://{server.host}/disk", None)
 
 
 def looked(registry: Registry, url: str, known: Version, looks: int) -> Version:

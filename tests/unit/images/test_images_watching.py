@@ -1,5 +1,7 @@
 """Which tag is the newest, and what a published file of checksums says (G3)."""
 
+import tracemalloc
+
 import pytest
 
 from ingot.images.fault import ImageFault
@@ -24,6 +26,15 @@ HEX = "0123456789abcdef" * 4
 def test_the_newest_release_is_found(tags: list[str], wanted: str | None) -> None:
     assert newest(tags) == wanted
     assert newest(reversed(tags)) == wanted
+
+
+def test_the_newest_of_many_is_found_without_keeping_them() -> None:
+    tracemalloc.start()
+    try:
+        assert newest(f"1.0.{number}" for number in range(10_000)) == "1.0.9999"
+        assert tracemalloc.get_traced_memory()[1] < 500_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_prereleases_are_in_the_order_of_semver() -> None:

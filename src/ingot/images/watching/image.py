@@ -1,6 +1,6 @@
 """The newest version of an image in a registry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -12,6 +12,8 @@ from ingot.images.watching.version import Version
 
 # Tags that are told where none can be chosen.
 _NAMED = 5
+# Of a repository whose newest tag is looked for, again and again.
+_MOST_TAGS = 100_000
 
 
 def newest_image(registry: Registry, url: str, known: Version | None, *, prereleases: bool = False) -> Version:
@@ -30,7 +32,7 @@ def newest_image(registry: Registry, url: str, known: Version | None, *, prerele
         if _digest(registry, reference) == known.digest:
             return replace(known, listed=False)
         known = None
-    tag = newest(registry.tags(reference), prereleases=prereleases) or DEFAULT_TAG
+    tag = newest(_tags(registry, reference), prereleases=prereleases) or DEFAULT_TAG
     if known and known.name == tag:
         return replace(known, listed=True)
     try:
@@ -39,6 +41,14 @@ def newest_image(registry: Registry, url: str, known: Version | None, *, prerele
         if tag != DEFAULT_TAG or fault.reason != "NotFound":
             raise
         raise _no_version(reference, registry.tags(reference), prereleases) from fault
+
+
+def _tags(registry: Registry, reference: Reference) -> Iterator[str]:
+    for number, tag in enumerate(registry.tags(reference)):
+        if number == _MOST_TAGS:
+            message = f"it has more than {_MOST_TAGS} tags, too many to choose the newest of: name a tag"
+            raise ImageFault(reference.name, "TooManyTags", message)
+        yield tag
 
 
 def is_tagged(url: str) -> bool:

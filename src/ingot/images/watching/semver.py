@@ -44,5 +44,6 @@ def newest(tags: Iterable[str], *, prereleases: bool = False) -> str | None:
     """The tag of the newest version; None where none is one. Of two spellings of one version, `v1.0.0` and `1.0.0`,
     always the same."""
     known = ((Semver.parse(tag), tag) for tag in tags)
-    found = [(version, tag) for version, tag in known if version and (prereleases or not version.pre)]
-    return max(found)[1] if found else None
+    found = ((version, tag) for version, tag in known if version and (prereleases or not version.pre))
+    _, tag = max(found, default=(None, None))
+    return tag
