@@ -17,7 +17,7 @@ from ingot.cli.main import cli
 from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.reference import Reference
-from ingot.images.registry import contest, listing
+from ingot.images.registry import contest, listing, referrers
 from ingot.images.registry.client import Registry
 from ingot.images.registry.manifest import (
     OCI_CONFIG,
@@ -184,6 +184,37 @@ def test_referrers_by_api(registry: Registry) -> None:
         reference = Reference.parse(f"{server.host}/a/b")
         assert registry.referrers(reference, digest, "application/x.trace") == [found, found]
         assert registry.referrers(reference, digest, "application/x.other") == []
+
+
+def referrers_in_pages(digest: Digest) -> Documents:
+    """Four of one kind and one of another, three times."""
+    kinds = ["application/x.trace"] * 4 + ["application/x.other"]
+    listed = [Descriptor(media_type=kind, digest=digest, size=1, artifact_type=kind) for kind in kinds]
+    path = f"/v2/a/b/referrers/{digest}"
+    documents = Documents()
+    for place, following in (("", 2), ("?2", 3), ("?3", 0)):
+        link = {"link": f'<{path}?{following}>; rel="next"'} if following else {}
+        documents.answers[f"{path}{place}"] = 200, encode(Index(manifests=listed)), {"content_type": OCI_INDEX, **link}
+    return documents
+
+
+def test_of_referrers_only_those_of_a_kind_are_kept(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = Digest.of(b"image")
+    monkeypatch.setattr(referrers, "_MOST_FOUND", 11)
+    with FaultyServer(referrers_in_pages(digest)) as server:
+        reference = Reference.parse(f"{server.host}/a/b")
+        assert len(registry.referrers(reference, digest, "application/x.other")) == 3
+        with pytest.raises(ImageFault, match="more than 11 referrers"):
+            registry.referrers(reference, digest, "application/x.trace")
+
+
+def test_referrers_that_are_large_together(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = Digest.of(b"image")
+    documents = referrers_in_pages(digest)
+    monkeypatch.setattr(referrers, "_MOST_LIST", sum(len(body) for _, body, _ in documents.answers.values()) - 1)
+    with FaultyServer(documents) as server, pytest.raises(ImageFault) as caught:
+        registry.referrers(Reference.parse(f"{server.host}/a/b"), digest, "application/x.other")
+    assert caught.value.reason == "TooLarge"
 
 
 def test_ls_shows_repositories_and_tags(registry: Registry, repository: Callable[[], Reference]) -> None:

@@ -15,24 +15,31 @@ from ingot.images.registry.repository import Document, Repository
 # What the types of all that Ingot attaches begin with.
 OURS = "application/vnd.ingot."
 _MOST_PAGES = 100
+# All pages together, most of which may be annotations: these take many times as much memory.
+_MOST_LIST = 16 << 20
+_MOST_FOUND = 4096
 
 
 def referrers(repository: Repository, digest: Digest, artifact_type: str, subject: str) -> list[Descriptor]:
     """Those of that type, or all for "". Raises ImageFault."""
-    found = _by_api(repository, digest, subject)
-    if found is None:
-        found = _by_tag(repository, digest, subject)
-    return [each for each in found if not artifact_type or each.artifact_type == artifact_type]
+    found = _by_api(repository, digest, artifact_type, subject)
+    return _of_type(_by_tag(repository, digest, subject), artifact_type) if found is None else found
 
 
-def _by_api(repository: Repository, digest: Digest, subject: str) -> list[Descriptor] | None:
+def _of_type(listed: list[Descriptor], artifact_type: str) -> list[Descriptor]:
+    return [each for each in listed if not artifact_type or each.artifact_type == artifact_type]
+
+
+def _by_api(repository: Repository, digest: Digest, artifact_type: str, subject: str) -> list[Descriptor] | None:
     """None where the registry has no such API."""
     found: list[Descriptor] = []
+    left = _MOST_LIST
     path = f"{repository.name}/referrers/{digest}"
     for _ in range(_MOST_PAGES):
         response, body = repository.endpoint.document(
-            path, repository.scope(), subject, MOST_BYTES, {"Accept": OCI_INDEX}
+            path, repository.scope(), subject, min(MOST_BYTES, left), {"Accept": OCI_INDEX}
         )
+        left -= len(body)
         if response.status in (400, 404, 405):
             response.discard()
             return None
@@ -43,7 +50,9 @@ def _by_api(repository: Repository, digest: Digest, subject: str) -> list[Descri
         page = decode(body, media_type, subject)
         if not isinstance(page, Index):
             raise ImageFault(subject, "BadAnswer", "its registry lists referrers in what is no index")
-        found += page.manifests
+        found += _of_type(page.manifests, artifact_type)
+        if len(found) > _MOST_FOUND:
+            raise ImageFault(subject, "BadAnswer", f"its registry lists more than {_MOST_FOUND} referrers of a kind")
         if not following:
             return found
         path = following
