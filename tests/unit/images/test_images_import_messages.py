@@ -48,6 +48,17 @@ def test_a_file_that_is_there(tmp_path: Path, disk: Path) -> None:
         _import(disk, disk)
 
 
+@pytest.mark.parametrize("form", ["raw", "gz"])
+def test_an_empty_file_is_no_disk_and_replaces_none(tmp_path: Path, disk: Path, form: str) -> None:
+    (tmp_path / "empty").touch()
+    source = packed(tmp_path / "empty") if form == "gz" else tmp_path / "empty"
+    before = disk.read_bytes()
+    with pytest.raises(ImageFault, match="no bytes, so it is no disk") as caught:
+        _import(source, disk, replace=True, size=SIZE)
+    assert (caught.value.reason, disk.read_bytes()) == ("Empty", before)
+    assert not list(tmp_path.glob(".*"))
+
+
 @pytest.mark.parametrize("form", ["raw", "qcow2", "gz", "qcow2.gz"])
 def test_a_size_below_that_of_the_disk(tmp_path: Path, disk: Path, form: str) -> None:
     source = converted(disk) if form.startswith("qcow2") else disk

@@ -13,7 +13,7 @@ from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import Copier
 from ingot.images.pipeline.device_part import DevicePart
 from ingot.images.pipeline.journal import Journal, State
-from ingot.images.pipeline.material import Material, open_material
+from ingot.images.pipeline.material import Material, empty, open_material
 from ingot.images.pipeline.options import Imported, ImportOptions
 from ingot.images.pipeline.part import FilePart, Part
 from ingot.images.pipeline.plan import Plan
@@ -112,8 +112,10 @@ class _Import:
     """One import, with both ends open."""
 
     def __init__(self, material: Material, part: Part, options: ImportOptions, bounds: Bounds) -> None:
-        """Raises ImageFault for a disk that is too large, or whose tables are wrong."""
+        """Raises ImageFault for a disk that is empty or too large, or whose tables are wrong."""
         if material.content is not None:
+            if not material.content.size:
+                raise empty(material.subject)
             bounds.check(material.content.size)
         self._plan = Plan(material.content, material.subject) if material.content is not None else None
         material.planned()

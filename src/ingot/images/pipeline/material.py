@@ -121,6 +121,11 @@ def of_stream(
     return Material(blob.subject, identity, meter, stream=opened, check=check, doubt=partial(doubt, blob))
 
 
+def empty(subject: str) -> ImageFault:
+    """For what holds no disk, as it holds nothing."""
+    return ImageFault(subject, "Empty", "it has no bytes, so it is no disk")
+
+
 def wanted_digest(options: ImportOptions) -> Digest | None:
     """The checksum that was asked for. Raises ImageFault for what is none."""
     return Digest.checksum(options.checksum) if options.checksum else None

@@ -11,7 +11,7 @@ from ingot.images.fault import ImageFault
 from ingot.images.own_file import create_own
 from ingot.images.pipeline.bounds import Bounds
 from ingot.images.pipeline.copier import copy
-from ingot.images.pipeline.material import PACKED
+from ingot.images.pipeline.material import PACKED, empty
 from ingot.images.pipeline.target import FileTarget
 from ingot.images.pipeline.writer import Writer
 from ingot.images.qcow2.arrivals import ENDLESS
@@ -74,7 +74,7 @@ class RawSink:
 
     def finish(self) -> int:
         if not self._position:
-            raise ImageFault(self._subject, "Empty", "it has no bytes, so it is no disk")
+            raise empty(self._subject)
         return self._position
 
     def state(self) -> bytes:
