@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol, Self
 
-from ingot.images.content import Extent
+from ingot.images.content import Extent, descriptor_of
 from ingot.images.fault import ImageFault
 
 Bytes = bytes | bytearray | memoryview
@@ -61,9 +61,9 @@ class FileBlob:
     """A file or block device of this machine. It is open until `close`."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError when it cannot be opened."""
+        """Raises OSError and ImageFault when it cannot be opened."""
         self.path = path
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.descriptor = descriptor_of(path)
         self._size = os.lseek(self.descriptor, 0, os.SEEK_END)
 
     @property

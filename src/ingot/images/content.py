@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,13 +49,25 @@ class Content(Protocol):
         """Lets go of what is held. Nobody may read any more."""
 
 
+def descriptor_of(path: Path, flags: int = os.O_RDONLY) -> int:
+    """A file or block device of this machine, opened. Raises OSError, and ImageFault for what is neither: a pipe would
+    be waited for."""
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISBLK(kind):
+        return descriptor
+    os.close(descriptor)
+    pipe = "; `ingot image pull - FILE` reads what comes through a pipe" if stat.S_ISFIFO(kind) else ""
+    raise ImageFault(str(path), "BadSource", f"it is no file and no block device{pipe}")
+
+
 class FileContent:
     """A file or block device of this machine."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError when it cannot be opened."""
+        """Raises OSError and ImageFault when it cannot be opened."""
         self.path = path
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._descriptor = descriptor_of(path)
         self._size = os.lseek(self._descriptor, 0, os.SEEK_END)
 
     @property

@@ -6,6 +6,7 @@ import os
 import struct
 from pathlib import Path
 
+from ingot.images.content import descriptor_of
 from ingot.images.fault import ImageFault
 
 # <fcntl.h>: kind, whence, start, length, process.
@@ -19,11 +20,12 @@ class StillFile:
     """The file as it is now. `identity` is that of this version of it only."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ImageFault for one that QEMU may write: what it has in memory belongs to the disk too. And OSError."""
+        """Raises ImageFault for one that QEMU may write, as what it has in memory belongs to the disk too, and for what
+        is no file. And OSError."""
         self._path = path
-        self.identity = version(path.stat())
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = descriptor_of(path)
         try:
+            self.identity = version(os.fstat(descriptor))
             if any(_is_locked(descriptor, byte) for byte in _IN_USE):
                 message = "a machine or a program of QEMU has it open and may write it: stop that first, or give a copy"
                 raise ImageFault(str(path), "InUse", message)

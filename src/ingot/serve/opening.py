@@ -1,10 +1,9 @@
 """From what a server was told to serve to an export that can be read."""
 
 import os
-import stat
 from pathlib import Path
 
-from ingot.images.content import FileContent
+from ingot.images.content import FileContent, descriptor_of
 from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.source import Kind, Source, missing
@@ -62,11 +61,7 @@ class Opener:
     def _file(self, path: Path, entry: Entry) -> Export:
         mode = os.O_RDWR if entry.writable else os.O_RDONLY
         try:
-            descriptor = os.open(path, mode | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = descriptor_of(path, mode)
         except FileNotFoundError:
             raise missing(path) from None
-        kind = os.fstat(descriptor).st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISBLK(kind)):
-            os.close(descriptor)
-            raise ImageFault(str(path), "BadSource", "it is no file and no block device")
         return self.show(descriptor, str(path), entry)
