@@ -26,6 +26,7 @@ from ingot.images.pipeline.importer import import_image
 from ingot.images.pipeline.options import Imported, ImportOptions
 from ingot.images.pipeline.source import Source
 from ingot.images.pipeline.target import FileTarget
+from ingot.images.push import PushOptions
 from ingot.images.reference import Reference
 from ingot.images.registry.client import Registry
 from ingot.images.registry.settings import Settings
@@ -242,6 +243,20 @@ def test_from_a_registry(tmp_path: Path, disk: Path, registry: Registry, reposit
     imported = _import(str(reference), tmp_path / "disk", checksum=str(pushed.manifest))
     assert imported.fetched < SIZE
     assert (tmp_path / "disk").read_bytes() == disk.read_bytes()
+
+
+def test_the_checksum_of_an_image(
+    tmp_path: Path, disk: Path, registry: Registry, repository: Callable[[], Reference]
+) -> None:
+    reference = repository()
+    pushed = push(registry, disk, reference, PushOptions(index=True))
+    for number, checksum in enumerate((str(pushed.digest), f"sha256:{pushed.manifest.hex.upper()}")):
+        _import(str(reference), tmp_path / f"disk{number}", checksum=checksum)
+    with pytest.raises(ImageFault, match=f"its manifest is {pushed.manifest}, and its index {pushed.digest}, and not"):
+        _import(str(reference), tmp_path / "disk", checksum=f"sha256:{'0' * 64}")
+    for checksum in ("junk", f"md5:{'0' * 32}"):
+        with pytest.raises(ImageFault, match="sha256: or sha512: and its hexadecimal digits are accepted"):
+            _import(str(reference), tmp_path / "disk", checksum=checksum)
 
 
 def test_a_reference_that_is_not_there(tmp_path: Path, repository: Callable[[], Reference]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ingot.images.chunk import Chunk
 from ingot.images.container_disk import open_container_disk
 from ingot.images.content import Content
+from ingot.images.digest import Digest
 from ingot.images.disk import format_of, open_disk
 from ingot.images.fault import ImageFault
 from ingot.images.pipeline.bounds import Bounds
@@ -17,7 +18,7 @@ from ingot.images.pipeline.metered import Meter, MeteredBlob
 from ingot.images.pipeline.options import ImportOptions
 from ingot.images.pipeline.source import Source
 from ingot.images.reference import Reference
-from ingot.images.registry.client import Registry
+from ingot.images.registry.client import Image, Registry
 from ingot.images.registry.settings import Settings
 from ingot.images.zstd_chunked.pieces import Pieces
 from ingot.images.zstd_chunked.remote import RemoteChunks
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack: ExitStack) -> Material:
     """In any order where the layer has a table of its chunks, else from its front. Raises ImageFault."""
+    wanted = Digest.parse(options.checksum.lower()) if options.checksum else None
     registry = stack.enter_context(Registry(options.settings or Settings.load()))
     image = registry.resolve(Reference.parse(source.place), options.platform)
-    if options.checksum and options.checksum != str(image.digest):
-        raise ImageFault(str(source), "WrongDigest", f"its manifest is {image.digest}, and not {options.checksum}")
+    if wanted is not None:
+        _check(image, wanted, source)
     disk = open_container_disk(registry, image)
     identity = f"{image.digest}/{disk.layer.digest}"
     if disk.pieces is None:
@@ -56,6 +58,14 @@ def open_container(source: Source, options: ImportOptions, bounds: Bounds, stack
     return Material(
         str(source), identity, meter, content=content, format=format, planned=planned, near=near, chunks=chunks
     )
+
+
+def _check(image: Image, wanted: Digest, source: Source) -> None:
+    """Raises ImageFault where neither the image nor the index that it was chosen from has that digest."""
+    if wanted == image.digest or (image.index is not None and wanted == image.index.digest):
+        return
+    index = f", and its index {image.index.digest}" if image.index is not None else ""
+    raise ImageFault(str(source), "WrongDigest", f"its manifest is {image.digest}{index}, and not {wanted}")
 
 
 def _previous(options: ImportOptions, stack: ExitStack) -> "Previous | None":

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """`checksum`: the digest that the source must have, as sha256:HEX, or with sha512, sha1 or md5; of an image in a
-    registry, its manifest's. `size`: what the disk is grown to, in bytes; 0 for as it is. `format`: raw or qcow2.
-    `limit`: the largest virtual size that is taken, 0 for any. `rate`: bytes per second that the source is read with
-    at most, 0 for no bound. `replace`: an existing file, or a device that is complete already, is written anew.
+    registry, that of its manifest or of its index. `size`: what the disk is grown to, in bytes; 0 for as it is.
+    `format`: raw or qcow2. `limit`: the largest virtual size that is taken, 0 for any. `rate`: bytes per second that
+    the source is read with at most, 0 for no bound. `replace`: an existing file, or a device that is complete already,
+    is written anew.
     `state`: the directory for the journals of block devices. `scratch`: the directory for what has to be put aside on
     the way to a file; beside the file without it. `settings`: how registries and web servers are reached;
     those of the machine without it. `authorization`: that header for a web server, and `headers`: others for it.
