@@ -170,6 +170,7 @@ class TestUrls:
         options = ("--export", "disk=http://user:sesame@127.0.0.1:1/disk", "--cache", str(tmp_path / "cache"))
         with pytest.raises(RuntimeError, match="no credentials may be in a URL") as raised, Serving(tmp_path, *options):
             pass
+        assert "http://127.0.0.1:1/disk: " in str(raised.value)
         assert "sesame" not in str(raised.value)
 
     def test_a_file_without_a_version_is_refused_and_its_query_not_repeated(self, disk: Path, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class Afar:
         from ingot.images.url import open_url
 
         if urlsplit(url).username is not None:
-            raise ImageFault(url.partition("//")[0], "Credentials", "no credentials may be in a URL that is served")
+            raise ImageFault(public(url), "Credentials", "no credentials may be in a URL that is served")
         registry, cache, allowance = self._client()
         kept = KeptContent(BlobContent(open_url(registry.transport, url)), cache.directory, allowance)
         content = open_disk(kept, "raw" if plain else None, subject=public(url))
