@@ -119,6 +119,18 @@ class TestEnd:
         with Serving(tmp_path, "--grace", "60", "--export", f"disk={disk}") as server, server.content("disk"):
             assert server.end() == 0
 
+    def test_nothing_stays_among_the_temporary_files(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What QEMU decodes has a directory for its socket."""
+        image, temporary = tmp_path / "disk.vmdk", tmp_path / "temporary"
+        subprocess.run(["qemu-img", "create", "-q", "-f", "vmdk", image, "1M"], check=True)
+        temporary.mkdir()
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        with Serving(tmp_path, "--export", f"disk={image}") as serving:
+            with serving.content("disk") as content:
+                assert content.size == 1 << 20
+            assert list(temporary.iterdir())
+        assert not list(temporary.iterdir())
+
 
 class TestControl:
     def test_exports_come_and_go(self, disk: Path, tmp_path: Path) -> None:

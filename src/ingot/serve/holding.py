@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 
 from ingot.images.fault import ImageFault
 from ingot.serve.catalog import Catalog, Lease
@@ -55,6 +56,15 @@ class Holding:
         if lease is not None:
             _release(lease)
 
+    def close(self, seconds: float) -> None:
+        """Lets go of all, as far as that takes no longer: what they keep among the temporary files goes with them."""
+        with self._lock:
+            leases, self._leases = self._leases, {}
+        deadline = time.monotonic() + seconds
+        for thread in [_release(lease) for lease in leases.values()]:
+            if thread is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+
     def report(self, totals: Totals) -> None:
         """Adds what came over networks, and what is on its way."""
         with self._lock:
@@ -70,12 +80,15 @@ class Holding:
             _unpinned(name, error)
 
 
-def _release(lease: Lease) -> None:
-    """What waits for a network may take long to close."""
+def _release(lease: Lease) -> threading.Thread | None:
+    """What waits for a network may take long to close: the thread that does it; None where there is no more to do."""
+    thread = threading.Thread(target=lease.release, daemon=True)
     try:
-        threading.Thread(target=lease.release, daemon=True).start()
+        thread.start()
     except RuntimeError:
         lease.release()
+        return None
+    return thread
 
 
 def _unpinned(name: str, why: Exception) -> None:

@@ -28,6 +28,8 @@ HANDSHAKE_SECONDS = 20.0
 # When more clients than this have not yet said what they want, the oldest one of them is sent away.
 _MOST_HANDSHAKES = 64
 _TICK_SECONDS = 1.0
+# Besides what clients have at the end: who waits for us waits two seconds longer than that.
+_CLOSE_SECONDS = 1.0
 
 
 class Worker:
@@ -138,6 +140,7 @@ class Worker:
 
     def _leave(self, seconds: float) -> None:
         self._send_away(self._current(), False, seconds)
+        self._holding.close(_CLOSE_SECONDS)
 
     def _send_away(self, guests: list[Guest], gone: bool, seconds: float) -> None:
         """Ends them after what they were asked for so far, those who take longer in the middle of it."""

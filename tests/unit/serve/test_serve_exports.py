@@ -107,6 +107,21 @@ class TestHolding:
         hanging.set()
         assert closed.wait(20)
 
+    def test_at_the_end_they_are_closed_unless_that_takes_too_long(
+        self, opener: Preparing, holding: Holding, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        holding.add(Entry("slow", "/dev/null"), pin=False)
+        opener.steps.release(6)
+        for name in ("slow", "disk"):
+            holding.open(name)
+        hanging, closed = threading.Event(), threading.Event()
+        monkeypatch.setattr(opener.opened[0], "close", lambda: hanging.wait(20))
+        monkeypatch.setattr(opener.opened[1], "close", closed.set)
+        holding.close(0.2)
+        assert closed.is_set()
+        assert not hanging.is_set()
+        hanging.set()
+
     def test_what_is_open_too_late_is_not_kept(self, opener: Preparing, holding: Holding) -> None:
         catalog = holding._catalog
         opener.steps.release(3)
