@@ -158,6 +158,7 @@ def backup() -> Object:
         "mine": "kept",
         "pv.kubernetes.io/bind-completed": "yes",
         "cdi.kubevirt.io/storage.pod.phase": "Succeeded",
+        "cdi.kubevirt.io/storage.contentType": "archive",
         "volume.kubernetes.io/selected-node": "here",
     }
     spec = {
@@ -196,6 +197,7 @@ def test_a_restored_claim_comes_from_its_snapshot() -> None:
     assert made["metadata"]["annotations"] == {
         "mine": "kept",
         "n": "2",
+        "cdi.kubevirt.io/storage.contentType": "archive",
         "volume.kubernetes.io/selected-node": "here",
         "restore.kubevirt.io/name": "back",
         "cdi.kubevirt.io/storage.populatedFor": "restore-u-root",
