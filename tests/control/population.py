@@ -108,6 +108,13 @@ class Population(World):
         event = {"involvedObject": {**named, "uid": uid_of(obj)}, "reason": reason, "type": "Warning"}
         await self.create(EVENTS, {"metadata": {"generateName": "refused-"}, **event, "message": message})
 
+    async def meddler(self, claim: Object) -> None:
+        """Somebody: a pod that has the volume which is filled."""
+        container = {"name": "x", "image": "example.com/none", "volumeMounts": [{"name": "disk", "mountPath": "/disk"}]}
+        volume = {"name": "disk", "persistentVolumeClaim": {"claimName": names.prime_name(claim)}}
+        spec = {"containers": [container], "volumes": [volume]}
+        await self.create(PODS, {"metadata": {"name": "meddler"}, "spec": spec})
+
     async def pretender(self, claim: Object, namespace: str, name: str) -> Object:
         """Somebody: a pod that says it is the claim's worker, and has ended well. It stays as long as they like."""
         prime = await self.get(VOLUME_CLAIMS, names.prime_name(claim))

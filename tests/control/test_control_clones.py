@@ -477,3 +477,66 @@ async def test_an_annotation_alone_leads_nowhere(lab: Storage, elsewhere: Storag
     await lab.create(VOLUME_CLAIMS, {"metadata": {"name": "golden"}, "spec": {**ASKED, "storageClassName": lab.fast}})
     await lab.heard("copy", "CloneNotAllowed")
     assert await elsewhere.is_gone(VOLUME_CLAIMS, names.prime_name(target))
+
+
+async def test_a_source_that_was_replaced_is_cloned_anew(lab: Storage) -> None:
+    await lab.claim("golden", lab.plain)
+    await lab.claim("silver", lab.plain)
+    target, told = await clone(lab, lab.plain)
+    worker = f"{names.CLONER_PREFIX}{names.prime_name(target)}"
+    former = await eventually(lambda: lab.get(PODS, worker))
+    await replaced(lab, told, "silver")
+
+    async def another() -> bool:
+        await lab.end_pods()
+        await lab.end_claims()
+        return uid_of(await lab.get(PODS, worker)) != uid_of(former)
+
+    await eventually(another)
+    volumes = (await lab.get(PODS, worker))["spec"]["volumes"]
+    assert {"claimName": "silver", "readOnly": True} in [each.get("persistentVolumeClaim") for each in volumes]
+    await lab.heard("copy", "SourceChanged")
+
+
+async def test_a_snapshot_of_what_the_source_named_before_is_not_cloned(lab: Storage) -> None:
+    """There is no prime yet that would tell."""
+    await lab.claim("golden")
+    await lab.claim("silver")
+    target, told = await clone(lab)
+    snapshot = f"tmp-snapshot-{uid_of(target)}"
+    former = await eventually(lambda: lab.get(SNAPSHOTS, snapshot))
+    await replaced(lab, told, "silver")
+
+    async def another() -> bool:
+        await lab.pass_time(5)
+        found = await lab.get(SNAPSHOTS, snapshot)
+        return uid_of(found) != uid_of(former) and found["spec"]["source"]["persistentVolumeClaimName"] == "silver"
+
+    await eventually(another)
+    assert await lab.is_gone(VOLUME_CLAIMS, names.prime_name(target))
+
+
+async def replaced(lab: Storage, told: Object, name: str) -> None:
+    """Somebody makes the VolumeCloneSource anew, with another claim."""
+    await lab.client.delete(CLONE_SOURCES, "from-golden", lab.namespace)
+    spec = {"source": {**told["spec"]["source"], "name": name}}
+    await lab.create(CLONE_SOURCES, {"metadata": {"name": "from-golden"}, "spec": spec})
+
+
+async def test_a_data_volume_goes_on_where_what_tells_how_is_deleted(lab: Storage) -> None:
+    await lab.claim("golden", lab.plain)
+    source = {"source": {"pvc": {"namespace": lab.namespace, "name": "golden"}}}
+    await lab.create(DATA_VOLUMES, data_volume(source, storageClassName=lab.plain))
+    target = await eventually(lambda: lab.get(VOLUME_CLAIMS, "copy"))
+    worker = f"{names.CLONER_PREFIX}{names.prime_name(target)}"
+    former = await eventually(lambda: lab.get(PODS, worker))
+    await lab.pass_time(5)
+    name = target["spec"]["dataSourceRef"]["name"]
+    told = await lab.get(CLONE_SOURCES, name)
+    await lab.client.delete(CLONE_SOURCES, name, lab.namespace)
+    await lab.until(CLONE_SOURCES, name, lambda each: uid_of(each) != uid_of(told))
+    await lab.provision(names.prime_name(target))
+    await lab.pod_status(former, phase="Succeeded")
+    await eventually(lambda: _is_given(lab, target))
+    assert uid_of(await lab.get(PODS, worker)) == uid_of(former)
+    assert "deletionTimestamp" not in (await lab.get(PODS, worker))["metadata"]

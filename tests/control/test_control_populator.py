@@ -354,10 +354,7 @@ async def test_a_prime_that_another_writes_to_is_not_given(world: Population) ->
     await world.source()
     claim = await world.claim()
     await world.runs(claim)
-    container = {"name": "x", "image": "example.com/none", "volumeMounts": [{"name": "disk", "mountPath": "/disk"}]}
-    volume = {"name": "disk", "persistentVolumeClaim": {"claimName": names.prime_name(claim)}}
-    spec = {"containers": [container], "volumes": [volume]}
-    await world.create(PODS, {"metadata": {"name": "meddler"}, "spec": spec})
+    await world.meddler(claim)
     await world.succeeds(claim)
     told = annotations(await world.tells(claim, names.RUNNING_REASON, "PrimeInUse"))
     assert 'pod "meddler"' in told[names.RUNNING_MESSAGE]

@@ -14,9 +14,10 @@ from ingot.control.uploads.credentials import Credentials, credentials_of
 from ingot.control.uploads.key import SigningKey
 from ingot.control.uploads.target import pod_name
 from ingot.control.uploads.token import Grant, read
-from ingot.control.volumes.marks import is_prime
+from ingot.control.volumes.marks import is_prime, phase_of
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
+from ingot.kube.objects import is_deleting
 
 
 class Refused(Exception):
@@ -33,11 +34,11 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The pod of one upload: the way to it, how it is known, and the claim that it is for."""
+    """The pod of one upload: the way to it, how it is known, and the claim that it fills."""
 
     line: Line
     credentials: Credentials
-    claim_uid: str
+    filled_uid: str
 
 
 class Destinations:
@@ -66,10 +67,9 @@ class Destinations:
         pod = await self._owned(PODS, name, filled)
         secret = await self._owned(SECRETS, name, filled)
         where = f"{grant.namespace}/{grant.name}"
-        if pod is None or secret is None or pod.get("status", {}).get("phase", "Pending") == "Pending":
+        if filled is None or pod is None or secret is None or is_deleting(pod) or phase_of(pod) in ("", "Pending"):
             raise NotReady(f"{where} cannot be uploaded to yet: its pod is starting")
-        status = pod["status"]
-        if status["phase"] != "Running":
+        if phase_of(pod) != "Running":
             raise Refused
         line = self._reach.line(pod, names.UPLOAD_PORT)
         if line is None:
@@ -80,7 +80,7 @@ class Destinations:
             raise NotReady(
                 f"{where} cannot be uploaded to: Secret {name} was changed; delete the pod {name}"
             ) from error
-        return Destination(line, credentials, grant.uid)
+        return Destination(line, credentials, uid_of(filled))
 
     async def _filled(self, claim: Object) -> Object | None:
         """The claim whose pod takes the upload: the prime, unless that takes it itself. None while there is none."""

@@ -34,7 +34,7 @@ MOST_OF_NAMESPACE = MOST_UPLOADS // 4
 CONNECT_SECONDS = 10.0
 _STARTING_SECONDS = 10.0
 _STARTING_PAUSE = 0.1
-# Claims that were filled, while the API may not say so yet.
+# Claims, and primes of such, that were filled, while the API may not say so yet.
 _MOST_REMEMBERED = 1024
 # What of a request is for the pod.
 _HANDED_ON = ("Content-Length", "Content-Range", "Content-Type", ENCODING, OFFSET, IDENTITY)
@@ -97,7 +97,7 @@ class Proxy:
         self._running[grant.namespace] += 1
         try:
             destination = await self._destinations.find(grant)
-            if destination.claim_uid in self._filled:
+            if destination.filled_uid in self._filled:
                 raise Refused
             return await self._pass_on(request, destination, path)
         finally:
@@ -136,15 +136,15 @@ class Proxy:
             ):
                 content = await answer.content.read(_MOST_ANSWER)
                 if answer.status == 200 and request.method != "HEAD":
-                    self._remember(destination.claim_uid)
+                    self._remember(destination.filled_uid)
                 return _answered(answer, content)
         except aiohttp.ClientError:
             if stopped:
                 raise stopped[0] from None
             raise
 
-    def _remember(self, claim_uid: str) -> None:
-        self._filled[claim_uid] = None
+    def _remember(self, filled_uid: str) -> None:
+        self._filled[filled_uid] = None
         if len(self._filled) > _MOST_REMEMBERED:
             self._filled.popitem(last=False)
 

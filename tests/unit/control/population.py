@@ -9,6 +9,7 @@ from ingot.kube.cache import Cache, key_of
 
 NOW = 1_700_000_000.0
 BORN = "2023-11-14T22:13:20Z"
+SOURCE: Object = {"kind": "VolumeImportSource", "metadata": {"name": "source"}, "spec": {"source": {"blank": {}}}}
 
 
 def target(name: str = "disk", *, at: str = BORN, namespace: str = "ns", **spec: Any) -> Object:
@@ -36,7 +37,7 @@ def target(name: str = "disk", *, at: str = BORN, namespace: str = "ns", **spec:
 
 def prime_of(claim: Object) -> Object:
     """The prime of a target."""
-    made = prime(claim, namespace_of(claim))
+    made = prime(claim, SOURCE, namespace_of(claim))
     made["metadata"]["uid"] = "uid-prime"
     return made
 

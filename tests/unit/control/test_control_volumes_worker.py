@@ -13,13 +13,14 @@ from ingot.control.volumes.filler import Failed
 from ingot.control.volumes.importing import import_job, not_delivered
 from ingot.control.volumes.marks import is_prime
 from ingot.control.volumes.prime import prime
+from ingot.control.volumes.recipe import recipe_of
 from ingot.control.volumes.uploading import upload_job
 from ingot.control.volumes.wishes import Wishes
 from ingot.control.volumes.worker import Job, Mount, bare, render, room
 from ingot.control.volumes.worker_filler import unsuitable
 from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache
-from unit.control.population import fill, target
+from unit.control.population import SOURCE, fill, target
 
 CLASSES = Cache()
 fill(CLASSES, {"metadata": {"name": "fast"}, "provisioner": "ingot.io/local"})
@@ -33,7 +34,7 @@ def source(kind: str, /, spec: Object | None = None, **given: Any) -> Object:
 
 
 def filled(claim: Object) -> Object:
-    made = prime(claim, "ns")
+    made = prime(claim, SOURCE, "ns")
     made["metadata"]["uid"] = "uid-prime"
     return made
 
@@ -207,9 +208,10 @@ def test_a_job_may_have_a_device_to_read_and_no_prime() -> None:
 def test_a_prime_is_like_its_target_but_empty() -> None:
     claim = target(volumeMode="Block", selector={"matchLabels": {"a": "b"}})
     claim["metadata"]["annotations"] = {names.SELECTED_NODE: "here", names.POD_PHASE: "Running"}
-    made = prime(claim, "ns")
+    made = prime(claim, SOURCE, "ns")
     assert made["metadata"]["name"] == "prime-uid-disk"
-    assert made["metadata"]["annotations"] == {names.PRIME_FOR: "ns/disk", names.SELECTED_NODE: "here"}
+    told = {names.PRIME_FOR: "ns/disk", names.SELECTED_NODE: "here", names.MADE_FROM: recipe_of(SOURCE)}
+    assert made["metadata"]["annotations"] == told
     kept = {key: value for key, value in claim["spec"].items() if key != "dataSourceRef"}
     assert made["spec"] == kept
     assert is_prime(made, claim)
@@ -217,10 +219,10 @@ def test_a_prime_is_like_its_target_but_empty() -> None:
 
 def test_a_claim_that_poses_as_a_prime_is_none() -> None:
     claim = target()
-    posing = prime(claim, "ns")
+    posing = prime(claim, SOURCE, "ns")
     del posing["metadata"]["ownerReferences"]
     assert not is_prime(posing, claim)
-    elsewhere = prime(claim, "other", dataSource={"kind": "PersistentVolumeClaim", "name": "golden"})
+    elsewhere = prime(claim, SOURCE, "other", dataSource={"kind": "PersistentVolumeClaim", "name": "golden"})
     assert "ownerReferences" not in elsewhere["metadata"]
     assert is_prime(elsewhere, claim)
     assert not is_prime(elsewhere, target("disk", namespace="third"))

@@ -3,7 +3,7 @@
 import pytest
 
 from ingot.api.cdi import names
-from ingot.api.object import Object, name_of
+from ingot.api.object import Object, name_of, uid_of
 from ingot.api.resource import Resource
 from ingot.api.resources import PODS, SECRETS, VOLUME_CLAIMS
 from ingot.api.status import ApiError
@@ -66,7 +66,8 @@ class Api:
 async def test_a_token_leads_to_the_pod_that_was_made_for_it(direct: bool) -> None:
     api = Api(direct=direct)
     found = await api.found()
-    assert (found.line.authority, found.claim_uid) == ("10.0.0.1:8443", "u")
+    filled = api.claim if direct else api.prime
+    assert (found.line.authority, found.filled_uid) == ("10.0.0.1:8443", uid_of(filled))
 
 
 @pytest.mark.parametrize("direct", [False, True])
@@ -82,4 +83,11 @@ async def test_nor_does_a_prime_of_somebody_else_lead_anywhere() -> None:
     api = Api(direct=False)
     api.prime["metadata"]["ownerReferences"] = []
     with pytest.raises(NotReady, match="its pod is starting"):
+        await api.found()
+
+
+async def test_a_pod_that_is_stopped_takes_no_upload() -> None:
+    api = Api(direct=False)
+    api.pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    with pytest.raises(NotReady):
         await api.found()

@@ -53,6 +53,8 @@ RELEASED_BY = "ingot.io/released-by"
 PRIME_FOR = "ingot.io/prime-for"
 # Of a claim: the claim or snapshot that it is a clone of, as NAMESPACE/NAME. What it was made from may be gone since.
 CLONED_FROM = "ingot.io/cloned-from"
+# Of a prime: a digest of what its source said when it was made.
+MADE_FROM = "ingot.io/made-from"
 # Of a prime: the claim in DELTA_FROM keeps its worker from starting, and is done without.
 DELTA_WITHOUT = "ingot.io/delta-without"
 # Of a volume: the uid of the claim that it was filled for, and given to.

@@ -6,11 +6,12 @@ from ingot.api.cdi import names
 from ingot.api.cdi.filling import is_waiting
 from ingot.api.cdi.uploadtoken import UploadTokenRequest
 from ingot.api.object import Object, split_api_version
-from ingot.api.resources import UPLOAD_TOKEN_REQUESTS, VOLUME_CLAIMS
+from ingot.api.resources import UPLOAD_SOURCES, UPLOAD_TOKEN_REQUESTS, VOLUME_CLAIMS
 from ingot.api.status import ApiError, Cause, bad_request, conflict, invalid
 from ingot.control.uploads import token
 from ingot.control.uploads.key import SigningKey
-from ingot.control.uploads.target import is_target
+from ingot.control.uploads.target import is_target, source_name
+from ingot.control.writing import live
 from ingot.kube.client import Client
 from ingot.kube.clock import SYSTEM, Clock
 
@@ -29,7 +30,7 @@ class UploadTokens:
         """The request with the token in its status.
 
         Raises ApiError: 400 and 422 for what is no request, 404 without the claim, 409 for one that is not waiting for
-        an upload.
+        an upload, or whose VolumeUploadSource is not there.
         """
         asked = _decoded(body)
         given = asked.get("metadata") or {}
@@ -43,6 +44,9 @@ class UploadTokens:
             raise conflict(VOLUME_CLAIMS.group, VOLUME_CLAIMS.plural, name, why)
         if not is_waiting(claim):
             why = "it waits for no upload: it is filled, has failed, or is being deleted"
+            raise conflict(VOLUME_CLAIMS.group, VOLUME_CLAIMS.plural, name, why)
+        if (source := source_name(claim)) and await live(self._client, UPLOAD_SOURCES, source, namespace) is None:
+            why = f'{UPLOAD_SOURCES.kind} "{source}", which spec.dataSourceRef names, is not there: make it first'
             raise conflict(VOLUME_CLAIMS.group, VOLUME_CLAIMS.plural, name, why)
         signed = token.issue(await self._key.get(), claim, self._clock.time())
         return {

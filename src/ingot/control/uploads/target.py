@@ -8,9 +8,14 @@ from ingot.api.resources import UPLOAD_SOURCES
 
 def is_target(claim: Object) -> bool:
     """Whether a claim is filled by an upload."""
+    return bool(source_name(claim)) or is_direct(claim)
+
+
+def source_name(claim: Object) -> str:
+    """The VolumeUploadSource that a claim names; "" for one that names none."""
     source = claim["spec"].get("dataSourceRef") or {}
-    populated = source.get("apiGroup") == UPLOAD_SOURCES.group and source.get("kind") == UPLOAD_SOURCES.kind
-    return bool(populated) or is_direct(claim)
+    is_named = source.get("apiGroup") == UPLOAD_SOURCES.group and source.get("kind") == UPLOAD_SOURCES.kind
+    return str(source["name"]) if is_named else ""
 
 
 def pod_name(claim: Object) -> str:

@@ -40,7 +40,7 @@ class Copies:
         if _has_files(origin) and is_block(work.target):
             message = f'spec.volumeMode: PersistentVolumeClaim "{name_of(origin)}" holds the files of an archive, which'
             return Failed("IncompatibleVolumeMode", f"{message} need Filesystem; make the claim anew, final")
-        content, gate = self.moments.find(work.target, origin), self._means.gate
+        content, gate = await self.moments.find(work.target, origin), self._means.gate
         if content is None and (writer := await self._writers.of(origin)):
             if not self.moments.can(origin) or (writer := await self._writers.strangers(origin)):
                 raise Hindered(_busy(origin, writer))
@@ -54,15 +54,16 @@ class Copies:
             origin = self._saved(content)
         if place := gate.admit(work.target):
             return queued(place, gate, work.target)
-        filled = work.prime or await self._prime(work.target, origin)
+        filled = work.prime or await self._prime(work, origin)
         chosen()
         pod = await worker.ensure(self._means, filled, self._job(work, origin))
         return noted(judge(pod, filled), _told(origin))
 
-    async def _prime(self, target: Object, origin: Object) -> Object:
+    async def _prime(self, work: Work, origin: Object) -> Object:
         """It has the room of the origin, to which storage may have given more than that asked for."""
-        resources = size.enlarged(target["spec"], size.of_origin(VOLUME_CLAIMS, origin) or 0)
-        return await prime.ensure(self._means.client, target, namespace_of(origin), resources=resources)
+        resources = size.enlarged(work.target["spec"], size.of_origin(VOLUME_CLAIMS, origin) or 0)
+        where = namespace_of(origin)
+        return await prime.ensure(self._means.client, work.target, work.source, where, resources=resources)
 
     def _copied(self, target: Object, content: Object, origin: Object) -> Waiting:
         """The node makes the full copy, which has a place as long as it gets on. It goes to its end without one where

@@ -52,12 +52,16 @@ class CloneMoments:
         """Whether a running guest has the claim in a way that its disk can be copied meanwhile."""
         return self._guest(origin) is not None and class_of({}, self._classes.cache) is not None
 
-    def find(self, target: Object, origin: Object) -> Object | None:
+    async def find(self, target: Object, origin: Object) -> Object | None:
         """The one for the target, if there is one: what was begun from it is finished from it. Raises Hindered."""
         content = self.contents.cache.get(_key(target, origin))
         if content is not None:
-            interim.check(MACHINE_SNAPSHOT_CONTENTS, content, target)
+            await self._check(content, target, origin)
         return content
+
+    async def _check(self, content: Object, target: Object, origin: Object) -> None:
+        fits = _claim(content) == name_of(origin)
+        await interim.check(self._client, MACHINE_SNAPSHOT_CONTENTS, content, target, fits=fits)
 
     def check_turn(self, origin: Object) -> None:
         """A guest's disks are copied one after the other: who would only wait for another copy of that guest is not to
@@ -78,7 +82,7 @@ class CloneMoments:
         backup = {"volumeName": volume["name"], "persistentVolumeClaim": {}, "savedClaimName": f"tmp-{uid_of(target)}"}
         spec = {"source": {"virtualMachine": machine}, "volumeBackups": [backup]}
         content = await interim.make(self._client, MACHINE_SNAPSHOT_CONTENTS, key, target, spec)
-        interim.check(MACHINE_SNAPSHOT_CONTENTS, content, target)
+        await self._check(content, target, origin)
         return content
 
     def _running(self, origin: Object) -> tuple[Object, Object]:
@@ -113,6 +117,12 @@ def _key(target: Object, origin: Object) -> Key:
 
 def _machine(content: Object) -> str:
     return str(content["spec"]["source"]["virtualMachine"]["metadata"]["name"])
+
+
+def _claim(content: Object) -> str | None:
+    """The claim that it is the full copy of."""
+    (volume,) = content["spec"]["source"]["virtualMachine"]["spec"]["template"]["spec"]["volumes"]
+    return claim_of(volume)
 
 
 def saved_claim(content: Object) -> str:

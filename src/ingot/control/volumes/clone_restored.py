@@ -57,9 +57,11 @@ class CloneRestored:
             told[names.CONTENT_TYPE] = names.FILES
         return await interim.make(self._client, VOLUME_CLAIMS, _key(target, namespace_of(snapshot)), target, spec, told)
 
-    async def ready(self, claim: Object, target: Object) -> Object:
-        """The claim, from which a pod can copy. Raises Hindered until it has its volume, or waits for that pod only."""
-        interim.check(VOLUME_CLAIMS, claim, target)
+    async def ready(self, claim: Object, target: Object, snapshot: str) -> Object:
+        """The claim of that snapshot, from which a pod can copy. Raises Hindered until it has its volume, or waits for
+        that pod only."""
+        fits = (claim["spec"].get("dataSource") or {}).get("name") == snapshot
+        await interim.check(self._client, VOLUME_CLAIMS, claim, target, fits=fits)
         if phase_of(claim) == "Lost":
             await delete(self._client, VOLUME_CLAIMS, claim)
             raise in_the_way(f'PersistentVolumeClaim "{key_of(claim)}"', gone=True)

@@ -54,7 +54,8 @@ class CloneSnapshots:
         key = Key(namespace_of(origin), f"{_PREFIX}{uid_of(target)}")
         snapshot = self._kinds.snapshots.cache.get(key) or await self._make(target, origin, key, snapshot_class)
         shown = f'VolumeSnapshot "{key}"'
-        interim.check(SNAPSHOTS, snapshot, target)
+        fits = snapshot["spec"]["source"].get("persistentVolumeClaimName") == name_of(origin)
+        await interim.check(self._client, SNAPSHOTS, snapshot, target, fits=fits)
         status = snapshot.get("status") or {}
         if status.get("readyToUse"):
             return snapshot

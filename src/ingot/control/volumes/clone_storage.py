@@ -9,7 +9,7 @@ from ingot.control.setbacks import Setbacks
 from ingot.control.volumes import placement, prime
 from ingot.control.volumes.claim import is_local
 from ingot.control.volumes.clone_strategy import Strategy
-from ingot.control.volumes.filler import Filled, Means, Reading, Running, Soon, Step, Waiting
+from ingot.control.volumes.filler import Filled, Means, Reading, Running, Soon, Step, Waiting, Work
 from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.waking import volumes_of
 from ingot.kube.cache import Key, key_of
@@ -29,15 +29,17 @@ class StorageClones:
         self._begun: dict[Key, float] = {}
 
     async def begin(
-        self, target: Object, origin: Object | None, reference: Object, namespace: str, held: str, least: int = 0
+        self, work: Work, origin: Object | None, reference: Object, namespace: str, held: str, least: int = 0
     ) -> Step:
         """The prime, which the storage fills from what is referred to, on the node where that is; it tells that this is
         `held` in it. It has the `least` that storage makes of it, where that gave the origin more than it asked for."""
+        target = work.target
         storage_class = self._means.classes.cache.get(Key("", target["spec"].get("storageClassName") or ""))
         node = self.node_of(origin, storage_class)
         made = await prime.ensure(
             self._means.client,
             target,
+            work.source,
             namespace,
             node=name_of(node) if node else "",
             provisioner=storage_class["provisioner"]

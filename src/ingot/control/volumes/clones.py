@@ -132,7 +132,7 @@ class Clones:
         else:
             reference = {"kind": VOLUME_CLAIMS.kind, "name": name_of(origin)}
         self._say(work, choice)
-        return await self._storage.begin(work.target, origin, reference, namespace_of(origin), known.told, least)
+        return await self._storage.begin(work, origin, reference, namespace_of(origin), known.told, least)
 
     def _ready(self, key: Key) -> Object:
         """The claim that is cloned. Raises Hindered until it is there, and filled."""
@@ -172,7 +172,7 @@ class Clones:
         if writer := await self._writers.of(origin):
             return choose_in_use(seen, self._kinds, writer)
         # Its full copy was begun while a guest wrote that has ended since.
-        return _BEGUN if self._copies.moments.find(work.target, origin) is not None else choice
+        return _BEGUN if await self._copies.moments.find(work.target, origin) is not None else choice
 
     def _is_preallocated(self, work: Work, held: str) -> bool:
         """Whether the disk is to have no holes; the files of an archive have none to fill."""
@@ -204,7 +204,7 @@ class Clones:
             return await self._restore(work, known, taken, choice)
         self._say(work, choice)
         reference = {"apiGroup": SNAPSHOTS.group, "kind": SNAPSHOTS.kind, "name": key.name}
-        return await self._storage.begin(work.target, origin, reference, key.namespace, known.told)
+        return await self._storage.begin(work, origin, reference, key.namespace, known.told)
 
     async def _restore(self, work: Work, known: Origin, taken: Taken, choice: Choice) -> Step:
         """For a target that the storage cannot make of its snapshot: a claim that it can, from which a pod copies."""
@@ -226,7 +226,8 @@ class Clones:
 
     async def _from_restored(self, work: Work, restored: Object) -> Step:
         # How it is cloned was said before that was made.
-        return await self._copies.begin(work, await self._restored.ready(restored, work.target), lambda: None)
+        snapshot = key_of_origin(work.source).name
+        return await self._copies.begin(work, await self._restored.ready(restored, work.target, snapshot), lambda: None)
 
     def _say(self, work: Work, choice: Choice) -> None:
         """An event, when it is begun."""

@@ -43,15 +43,23 @@ class Work:
     """One claim that is to be filled, as the caches have it. Nothing of it may be altered.
 
     `target` is neither bound nor being deleted, has not failed, and may be filled at this moment: of a class that waits
-    for its first consumer, it has one or asks not to wait. `source` is what its dataSourceRef names. `prime` is the
-    claim that is filled in its place, not being deleted and not lost, and `pod` the worker that the prime controls.
-    Either is None where there is none, or the cache is late.
+    for its first consumer, it has one or asks not to wait. `named` is what its dataSourceRef names, or what is said
+    while that is gone: once `pod` has done its work, it may be. `prime` is the claim that is filled in its place, from
+    that source, not being deleted and not lost, and `pod` the worker that the prime controls. Either is None where
+    there is none, or the cache is late.
     """
 
     target: Object
-    source: Object
+    named: "Object | Waiting"
     prime: Object | None
     pod: Object | None
+
+    @property
+    def source(self) -> Object:
+        """What is named. Raises Hindered where that is gone."""
+        if isinstance(self.named, Waiting):
+            raise Hindered(self.named)
+        return self.named
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +78,15 @@ class Waiting:
     """Nothing moves: `reason` is one CamelCase word, `message` says for what and what happens next.
 
     It is asked again when the target, source, prime, pod or volume changes, and after `again` seconds if that is given.
-    `queued` is for those who wait at the gate only. `notes` are annotations that the target gets, here as in others.
+    `queued` is for those who wait at the gate only. `notes` are annotations that the target gets, here as in others; it
+    loses those that are None.
     """
 
     reason: str
     message: str
     again: float | None = None
     queued: bool = False
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from ingot.api.resource import Resource
 from ingot.api.status import ApiError
 from ingot.control.volumes.marks import annotation
 from ingot.control.volumes.prime import in_the_way, not_made
-from ingot.control.writing import live
+from ingot.control.writing import delete, live
 from ingot.kube.cache import Key, key_of
 from ingot.kube.client import Client
 from ingot.kube.objects import is_deleting
@@ -51,7 +51,12 @@ async def make(
     return found
 
 
-def check(resource: Resource, obj: Object, target: Object) -> None:
-    """Raises Hindered for one that is somebody else's, or is being deleted."""
-    if annotation(obj, names.PRIME_FOR) != str(key_of(target)) or is_deleting(obj):
-        raise in_the_way(f'{resource.kind} "{key_of(obj)}"', gone=is_deleting(obj))
+async def check(client: Client, resource: Resource, obj: Object, target: Object, *, fits: bool) -> None:
+    """Raises Hindered for one that is somebody else's, or is being deleted, and so for one that does not fit, as it is
+    of what the target's source named before: that is told to go."""
+    is_ours = annotation(obj, names.PRIME_FOR) == str(key_of(target))
+    if is_ours and fits and not is_deleting(obj):
+        return
+    if is_ours and not is_deleting(obj):
+        await delete(client, resource, obj)
+    raise in_the_way(f'{resource.kind} "{key_of(obj)}"', gone=is_ours or is_deleting(obj))

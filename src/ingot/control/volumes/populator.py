@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ingot.api.cdi import names
-from ingot.api.object import Object, name_of, namespace_of, uid_of
+from ingot.api.object import Object, namespace_of, uid_of
 from ingot.api.resources import PODS, STORAGE_CLASSES, VOLUME_CLAIMS, VOLUMES
 from ingot.control.outfit import OF_ONE_MACHINE, Outfit
 from ingot.control.reach import Reach
@@ -27,24 +27,21 @@ from ingot.control.volumes.filler import (
 )
 from ingot.control.volumes.gate import gate_of
 from ingot.control.volumes.importing import Imports
-from ingot.control.volumes.marks import annotation, created, is_bound, is_open, is_prime, is_settled, phase_of
+from ingot.control.volumes.marks import annotation, is_bound, is_open, is_prime, is_settled, phase_of
 from ingot.control.volumes.outcome import final_reading
-from ingot.control.volumes.prime import is_stale
+from ingot.control.volumes.primes import Primes
 from ingot.control.volumes.progress import Readings
+from ingot.control.volumes.references import References
 from ingot.control.volumes.uploading import Uploads
 from ingot.control.volumes.waking import Waking, primes_for, reference_of, volumes_of
 from ingot.control.volumes.wishes import configs_of
 from ingot.control.volumes.writers import Writers
-from ingot.control.writing import delete, live
 from ingot.kube.cache import Key, key_of
 from ingot.kube.clock import SYSTEM, Clock
 from ingot.kube.controller import Controller, Result
 from ingot.kube.events import Recorder
 from ingot.kube.manager import Manager
 from ingot.kube.objects import is_deleting
-
-# A source and the claim that names it are made at the same time, one of them first.
-_PAIR_SECONDS = 2.0
 
 
 class Populators:
@@ -57,7 +54,9 @@ class Populators:
         self._setbacks = Setbacks(manager)
         self._writers = Writers(manager)
         self._fillers: Sequence[Filler] = (Imports(means, manager), Uploads(means, manager), Clones(means, manager))
-        self._sources = {filler.resource.kind: manager.informer(filler.resource) for filler in self._fillers}
+        sources = {filler.resource.kind: manager.informer(filler.resource) for filler in self._fillers}
+        self._references = References(means, sources)
+        self._primes = Primes(means, self._fillers)
         controller = Controller("populator", self.reconcile, workers=8, clock=clock)
         self._readings = Readings(controller.queue.add, clock, reach=Reach(outfit.kubelet))
         means.gate.listen(controller.queue.add)
@@ -65,7 +64,7 @@ class Populators:
         waking.watch(controller)
         controller.watch(self._setbacks.events, waking.of_event)
         for filler in self._fillers:
-            controller.watch(self._sources[filler.resource.kind], waking.of_source)
+            controller.watch(sources[filler.resource.kind], waking.of_source)
             filler.listen(controller)
         manager.serve(means.events.run)
         manager.serve(self._readings.run)
@@ -133,21 +132,32 @@ class Populators:
 
     async def _step(self, target: Object, filler: Filler) -> tuple[Step, Object | None]:
         """The next step of the filler, and the worker as it was before. Raises Hindered where there is none to take."""
-        source = await self._source(target, filler)
-        if source is None:
-            return Soon(_PAIR_SECONDS), None
-        prime = self._prime(target, filler.namespace(target, source))
-        if prime is not None:
-            await self._check(prime, target)
-        else:
-            readiness.check(target, self._means.classes.cache)
+        named = await self._references.named(target, filler.resource)
+        if isinstance(named, Soon):
+            return named, None
+        prime = await self._prime(target, filler, named)
         pod = worker.of_prime(self._means.pods.cache, prime, filler.prefix) if prime else None
-        step = await filler.step(Work(target, source, prime, pod))
+        if isinstance(named, Waiting):
+            await self._primes.pause(prime, pod, target, named)
+        if prime is None:
+            readiness.check(target, self._means.classes.cache)
+        step = await filler.step(Work(target, named, prime, pod))
         if pod is not None and isinstance(step, Running):
             return await self._care.sent_back(key_of(target), pod) or step, pod
         if prime is not None and pod is not None and isinstance(step, Waiting):
             step = await self._care.look_after(pod, self._explained(prime, pod, step))
         return step, pod
+
+    async def _prime(self, target: Object, filler: Filler, named: Object | Waiting) -> Object | None:
+        """The prime that is filled with what is named. Raises Hindered for one that is of no use any more."""
+        if isinstance(named, Waiting):
+            return self._primes.of(target, namespace_of(target))
+        namespace = filler.namespace(target, named)
+        await self._primes.sweep_elsewhere(key_of(target), namespace)
+        prime = self._primes.of(target, namespace)
+        if prime is not None:
+            await self._primes.check(prime, target, named)
+        return prime
 
     def _explained(self, prime: Object, pod: Object, step: Waiting) -> Waiting:
         """The step, with what the provisioner says of a prime that has no volume: its pod cannot tell."""
@@ -158,38 +168,6 @@ class Populators:
         self._means.gate.give_way(pod)
         told = why if "tried again" in why else f"{why}; tried again"
         return replace(step, reason="ProvisioningFailed", message=told)
-
-    async def _source(self, target: Object, filler: Filler) -> Object | None:
-        """What the target names; None while that may just be made. Raises Hindered where it is not there."""
-        reference = reference_of(target)
-        shown = f'{reference["kind"]} "{reference["name"]}"'
-        if reference.get("namespace") not in (None, "", namespace_of(target)):
-            where = "the claim's own namespace: make the claim anew"
-            message = f"spec.dataSourceRef.namespace: {shown} must be in {where}; tried again"
-            raise Hindered(Waiting("SourceNotFound", message))
-        source = self._sources[filler.resource.kind].cache.get(Key(namespace_of(target), reference["name"]))
-        if source is None:
-            # Both are often made at the same time, and one cache hears of it before the other.
-            source = await live(self._client, filler.resource, reference["name"], namespace_of(target))
-        if source is None:
-            if 0 <= self._means.clock.time() - created(target) < _PAIR_SECONDS:
-                return None
-            message = f"spec.dataSourceRef: {shown} is not there; the claim is filled once it is; tried again"
-            raise Hindered(Waiting("SourceNotFound", message))
-        return source
-
-    def _prime(self, target: Object, namespace: str) -> Object | None:
-        found = self._means.claims.cache.get(Key(namespace, names.prime_name(target)))
-        return found if found is not None and is_prime(found, target) else None
-
-    async def _check(self, prime: Object, target: Object) -> None:
-        """Raises Hindered for a prime that is of no use any more, once it has been told to go."""
-        if not is_deleting(prime) and phase_of(prime) != "Lost":
-            return
-        if await rebind.is_given(self._client, prime, target):
-            raise Hindered(Waiting("RebindInProgress", "the volume is filled, and is being bound"))
-        await self._remove(prime)
-        raise Hindered(Waiting("PrimeLost", f'claim "{name_of(prime)}" is lost: it is made anew, tried again'))
 
     def _reading(self, key: Key, step: Step, pod: Object | None) -> Reading | None:
         if isinstance(step, Running):
@@ -209,20 +187,9 @@ class Populators:
 
     async def _sweep(self, key: Key, keep: str) -> None:
         """Delete what was made for claims of that key but the one with the uid `keep`."""
-        for prime in primes_for(self._means.claims.cache, key):
-            if is_stale(prime, keep):
-                await self._remove(prime)
+        await self._primes.sweep(key, keep)
         for filler in self._fillers:
             await filler.sweep(key, keep)
-
-    async def _remove(self, prime: Object) -> None:
-        """Delete a prime and its worker: that first, for a claim that is in use stays."""
-        for filler in self._fillers:
-            pod = worker.of_prime(self._means.pods.cache, prime, filler.prefix)
-            if pod is not None and not is_deleting(pod):
-                await delete(self._client, PODS, pod)
-        if not is_deleting(prime):
-            await delete(self._client, VOLUME_CLAIMS, prime)
 
 
 def _means(manager: Manager, clock: Clock, outfit: Outfit) -> Means:

@@ -8,6 +8,7 @@ from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import VOLUME_CLAIMS
 from ingot.api.status import ApiError
 from ingot.control.owning import REFUSED_SECONDS, is_passing
+from ingot.control.volumes import recipe
 from ingot.control.volumes.filler import Hindered, Waiting
 from ingot.control.volumes.marks import annotation, is_prime
 from ingot.control.volumes.outcome import plain
@@ -31,6 +32,7 @@ def is_stale(claim: Object, keep: str) -> bool:
 
 def prime(
     target: Object,
+    source: Object,
     namespace: str,
     *,
     node: str = "",
@@ -38,7 +40,8 @@ def prime(
     annotations: Mapping[str, str] | None = None,
     **spec: object,
 ) -> Object:
-    """The prime of a target in a namespace; `spec` is added to what it takes from the target, `annotations` to its own.
+    """The prime of a target in a namespace, which is filled from the source; `spec` is added to what it takes from the
+    target, `annotations` to its own.
 
     The target's first consumer decides about the node; where it has none, `node` does, if it is given. The
     `provisioner` is told at once, and not when a controller of volumes comes to it.
@@ -60,26 +63,29 @@ def prime(
         },
         "spec": {**copy_of(taken), **spec},
     }
+    recipe.note(made, source)
     if namespace == namespace_of(target):
         set_controller_reference(made, target)
     return made
 
 
-async def ensure(client: Client, target: Object, namespace: str = "", **wishes: Any) -> Object:
+async def ensure(client: Client, target: Object, source: Object, namespace: str = "", **wishes: Any) -> Object:
     """The prime of the target as the server has it, made if it is not there. Raises Hindered where it cannot be.
 
     It is in the target's namespace unless another is given; `wishes` are those of `prime`.
     """
-    wanted = prime(target, namespace or namespace_of(target), **wishes)
+    wanted = prime(target, source, namespace or namespace_of(target), **wishes)
     try:
         return await client.create(VOLUME_CLAIMS, wanted)
     except ApiError as error:
         if error.reason != "AlreadyExists":
             raise not_made(f'PersistentVolumeClaim "{key_of(wanted)}"', error) from error
     found = await live(client, VOLUME_CLAIMS, name_of(wanted), namespace_of(wanted))
-    if found is not None and is_prime(found, target) and not is_deleting(found):
+    is_ours = found is not None and is_prime(found, target)
+    if found is not None and is_ours and recipe.fits(found, source) and not is_deleting(found):
         return found
-    raise in_the_way(f'PersistentVolumeClaim "{key_of(wanted)}"', gone=found is None or is_deleting(found))
+    # Where it is ours, and of another source, it is taken away as soon as the cache has it.
+    raise in_the_way(f'PersistentVolumeClaim "{key_of(wanted)}"', gone=found is None or is_ours or is_deleting(found))
 
 
 def not_made(what: str, error: ApiError) -> Hindered:

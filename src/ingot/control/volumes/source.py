@@ -6,10 +6,17 @@ from enum import StrEnum
 from ingot.api.cdi import names
 from ingot.api.object import Object, namespace_of, uid_of
 from ingot.api.resource import Resource
-from ingot.api.resources import CLONE_SOURCES, IMPORT_SOURCES, SNAPSHOTS, UPLOAD_SOURCES, VOLUME_CLAIMS
+from ingot.api.resources import (
+    CLONE_SOURCES,
+    DATA_VOLUMES,
+    IMPORT_SOURCES,
+    SNAPSHOTS,
+    UPLOAD_SOURCES,
+    VOLUME_CLAIMS,
+)
 from ingot.control.volumes.fault import VolumeFault
 from ingot.kube.cache import Cache, Key
-from ingot.kube.objects import copy_of, set_controller_reference
+from ingot.kube.objects import controller_of, copy_of, set_controller_reference
 
 # How many DataSources are followed, one to the next.
 LINKS = 2
@@ -146,6 +153,15 @@ def populator_of(claim: Object) -> Operation | None:
         return None
     kinds = {resource.kind: operation for operation, (resource, _) in _RESOURCES.items()}
     return kinds.get(reference.get("kind", ""))
+
+
+def is_made_again(claim: Object) -> bool:
+    """Whether what the claim is filled from is a DataVolume's own, which makes it again wherever it is gone."""
+    operation, owner = populator_of(claim), controller_of(claim) or {}
+    if operation is None or owner.get("kind") != DATA_VOLUMES.kind:
+        return False
+    _, prefix = _RESOURCES[operation]
+    return bool(claim["spec"]["dataSourceRef"]["name"] == f"{prefix}{owner['uid']}")
 
 
 def reference_to(volume: Object, operation: Operation) -> Object:

@@ -16,7 +16,7 @@ from ingot.control.writing import live
 from ingot.images.pipeline.bounds import most_of_file
 from ingot.kube.cache import Cache, key_of
 from ingot.kube.client import Client
-from ingot.kube.objects import is_deleting, set_controller_reference
+from ingot.kube.objects import controller_of, is_deleting, set_controller_reference
 
 
 class Uploads(WorkerFiller):
@@ -78,5 +78,8 @@ async def ensure_secret(client: Client, filled: Object, name: str) -> None:
         if error.reason != "AlreadyExists":
             raise prime.not_made(f'Secret "{key_of(wanted)}"', error) from error
     found = await live(client, SECRETS, name_of(wanted), namespace_of(wanted))
-    if found is None or not is_owned(found, filled) or is_deleting(found):
-        raise prime.in_the_way(f'Secret "{key_of(wanted)}"', gone=found is None or is_deleting(found))
+    if found is not None and is_owned(found, filled) and not is_deleting(found):
+        return
+    # That of a claim of before, which had the same name, goes as its owner has gone.
+    is_left = found is None or is_deleting(found) or (controller_of(found) or {}).get("name") == name_of(filled)
+    raise prime.in_the_way(f'Secret "{key_of(wanted)}"', gone=is_left)

@@ -33,7 +33,7 @@ class WorkerFiller:
     async def prime_of(self, work: Work) -> Object:
         """The prime, made if it is not there. Raises Hindered where it cannot be."""
         said = {CONTENT_TYPE: content_type(work.source)}
-        return work.prime or await prime.ensure(self._means.client, work.target, annotations=said)
+        return work.prime or await prime.ensure(self._means.client, work.target, work.source, annotations=said)
 
     def notes(self, prime: Object | None) -> Mapping[str, str]:
         held = annotation(prime, CONTENT_TYPE) if prime is not None else ""
