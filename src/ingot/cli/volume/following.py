@@ -1,16 +1,18 @@
 """Waiting for volumes, told by the server: each change is shown, until all have come as far as is wanted."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import click
 
 from ingot.api.object import Object, name_of, namespace_of
+from ingot.api.resource import Resource
 from ingot.api.resources import DATA_VOLUMES
 from ingot.api.status import ApiError
 from ingot.cli.volume.board import Board
+from ingot.cli.volume.claim import as_volume, is_filled_here, is_volumes
 from ingot.cli.volume.state import is_over, line
 from ingot.kube.transport import ConnectionFailed
 
@@ -24,13 +26,22 @@ _PAUSE = 0.5
 
 
 class Following:
-    """The volumes of these names, or where none is given, all that are not done at the first look."""
+    """The volumes of these names, or where none is given, all that are not done at the first look.
+
+    Where `kinds` has claims, those count as well that no DataVolume has: of those names, or that are filled here.
+    """
 
     def __init__(
-        self, session: "Session", names: Collection[str], board: Board, done: Callable[[Object], bool] = is_over
+        self,
+        session: "Session",
+        names: Collection[str],
+        board: Board,
+        done: Callable[[Object], bool] = is_over,
+        kinds: Sequence[Resource] = (DATA_VOLUMES,),
     ) -> None:
-        self._session, self._board, self._done = session, board, done
+        self._session, self._board, self._done, self._kinds = session, board, done, kinds
         self._wanted: set[str] | None = set(names) or None
+        self._volumes: set[str] = set()
         self.found: dict[str, Object] = {}
 
     async def run(self, seconds: float | None) -> dict[str, Object]:
@@ -49,35 +60,46 @@ class Following:
 
     async def _once(self) -> bool:
         """A list and a watch after it; whether all is done."""
-        page = await self._list()
-        for obj in page["items"]:
-            self._look(obj)
-        self._check({self._title(obj) for obj in page["items"]})
-        return self._all_done() or await self._watch(page["metadata"]["resourceVersion"])
+        pages = [(kind, await self._list(kind)) for kind in self._kinds]
+        self._volumes.clear()
+        seen = [self._look(kind, obj) for kind, page in pages for obj in page["items"]]
+        for title in (self._wanted or set(self.found)).difference(seen):
+            self._forget(title)
+        return self._all_done() or await self._watch(pages)
 
-    async def _list(self) -> Object:
+    async def _list(self, kind: Resource) -> Object:
         """The server may be away for a moment: what is done goes on without it."""
         deadline = asyncio.get_running_loop().time() + _SECONDS_UNTIL_BACK
         while True:
             try:
-                page: Object = await self._session.client.list(DATA_VOLUMES, self._session.scope)
+                page: Object = await self._session.client.list(kind, self._session.scope)
                 return page
             except ConnectionFailed:
                 if not self.found or asyncio.get_running_loop().time() > deadline:
                     raise
                 await asyncio.sleep(_PAUSE)
 
-    async def _watch(self, version: str) -> bool:
-        events = self._session.client.watch(
-            DATA_VOLUMES, self._session.scope, resource_version=version, seconds=WATCH_SECONDS
-        )
+    async def _watch(self, pages: Sequence[tuple[Resource, Object]]) -> bool:
+        """All kinds at once, until one of them has said all there is to say; whether all is done."""
+        versions = [(kind, page["metadata"]["resourceVersion"]) for kind, page in pages]
+        watches = [asyncio.create_task(self._changes(kind, version)) for kind, version in versions]
+        try:
+            ended, _ = await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
+            return any(each.result() for each in ended)
+        finally:
+            for each in watches:
+                each.cancel()
+            await asyncio.gather(*watches, return_exceptions=True)
+
+    async def _changes(self, kind: Resource, version: str) -> bool:
+        events = self._session.client.watch(kind, self._session.scope, resource_version=version, seconds=WATCH_SECONDS)
         try:
             async with aclosing(events):
                 async for event in events:
                     if event.type == "DELETED":
-                        self._forget(self._title(event.object))
+                        self._lose(kind, event.object)
                     elif event.type != "BOOKMARK":
-                        self._look(event.object)
+                        self._look(kind, event.object)
                     if self._all_done():
                         return True
         except ConnectionFailed:
@@ -87,21 +109,39 @@ class Following:
                 raise
         return False
 
-    def _look(self, obj: Object) -> None:
+    def _look(self, kind: Resource, obj: Object) -> str:
+        """Show the object, if it is of interest; its title, "" for one that is no volume."""
         title = self._title(obj)
-        if title not in (self._wanted or {title}) or (title not in self.found and not self._wanted and self._done(obj)):
-            return
-        self.found[title] = obj
-        self._board.show(title, obj)
+        if kind == DATA_VOLUMES:
+            self._volumes.add(title)
+        elif title in self._volumes or not self._stands_alone(obj):
+            return ""
+        else:
+            obj = as_volume(obj)
+        is_wanted = title in (self._wanted or {title})
+        if is_wanted and (self._wanted or title in self.found or not self._done(obj)):
+            self.found[title] = obj
+            self._board.show(title, obj)
+        return title
 
-    def _check(self, present: set[str]) -> None:
-        for title in (self._wanted or set(self.found)) - present:
-            self._forget(title)
+    def _stands_alone(self, claim: Object) -> bool:
+        """Whether a claim is a volume to be told of, as far as it says."""
+        return not is_volumes(claim) and (is_filled_here(claim) or bool(self._wanted))
+
+    def _lose(self, kind: Resource, obj: Object) -> None:
+        title = self._title(obj)
+        if kind == DATA_VOLUMES:
+            self._volumes.discard(title)
+        elif title in self._volumes or not self._stands_alone(obj):
+            return
+        self._forget(title)
 
     def _forget(self, title: str) -> None:
+        former = self.found.pop(title, None)
         if self._wanted and title in self._wanted:
-            raise click.ClickException(f"there is no volume {title} in namespace {self._session.namespace} any more")
-        if self.found.pop(title, None) is not None:
+            since = " any more" if former else ""
+            raise click.ClickException(f"there is no volume {title} in namespace {self._session.namespace}{since}")
+        if former is not None:
             self._board.drop(title)
 
     def _all_done(self) -> bool:

@@ -49,20 +49,22 @@ async def _all(session: "Session", resource: "Resource") -> dict[tuple[str, str]
 
 
 def _row(namespace: str, name: str, volume: Object | None, claim: Object | None) -> Object:
+    from ingot.cli.volume.claim import as_volume, is_filled_here
     from ingot.cli.volume.state import phase_of
     from ingot.standalone.table import age
 
-    status, held = (volume or {}).get("status") or {}, claim or {}
+    held = claim or {}
+    seen = volume or (as_volume(held) if is_filled_here(held) else held)
     return {
         "namespace": namespace,
         "name": name,
-        "phase": phase_of(volume or held),
-        "progress": status.get("progress", ""),
+        "phase": phase_of(seen),
+        "progress": (seen.get("status") or {}).get("progress", ""),
         "size": ((held.get("status") or {}).get("capacity") or {}).get("storage", ""),
         "mode": (held.get("spec") or {}).get("volumeMode", ""),
         "class": (held.get("spec") or {}).get("storageClassName", ""),
         "source": _source((volume or {}).get("spec") or {}),
-        "age": age.of(volume or held),
+        "age": age.of(seen),
     }
 
 

@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 def watch(names: tuple[str, ...], connection: Connection, timeout: float | None, output: str) -> None:
     """Show volumes while they are filled, a bar each, until all are done.
 
-    Without names, all that are being filled; not those that wait for an upload, or for their first use. The exit code
-    is 1 when one has failed.
+    Without names, all that are being filled, also claims without a DataVolume; not those that wait for an upload, or
+    for their first use. The exit code is 1 when one has failed.
     """
     if names and connection.all_namespaces:
         raise click.UsageError("a name is one of a namespace; leave out -A, or the names")
 
     async def work(session: "Session") -> int:
+        from ingot.api.resources import DATA_VOLUMES, VOLUME_CLAIMS
         from ingot.cli.volume.board import Board
         from ingot.cli.volume.following import Following
         from ingot.cli.volume.state import FAILED, is_over, line, phase_of, waits_for_people
 
         done = is_over if names else lambda obj: is_over(obj) or waits_for_people(obj)
         with Board() as board:
-            found = await Following(session, names, board, done).run(timeout)
+            found = await Following(session, names, board, done, (DATA_VOLUMES, VOLUME_CLAIMS)).run(timeout)
         if output != "text":
             show(list(found.values()), output)
         else:
