@@ -194,6 +194,26 @@ def test_rm_takes_no_image_from_the_index_of_another_tag_unasked(
     assert remove(registry, reference, every_tag=True) == digest
 
 
+def test_rm_where_another_tag_cannot_be_read_tells_the_way_out(registry: Registry) -> None:
+    documents = Documents({"/v2/a/b/tags/list?n=1000": (200, b'{"tags":["v1","old"]}', {})})
+    digest = documents.manifest("a/b", "v1", image("wanted"))
+    documents.index("a/b", "old", b'{"schemaVersion":1}')
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if asked.method == "DELETE":
+            answer(client, 202 if asked.path.endswith(str(digest)) else 405)
+        elif asked.method == "HEAD":
+            answer(client, 200, docker_content_digest=str(digest))
+        else:
+            documents(asked, client)
+
+    with FaultyServer(handler) as server:
+        reference = Reference.parse(f"{server.host}/a/b:v1")
+        with pytest.raises(ImageFault, match=r"a/b:old: .*schema version 1.*--all-tags"):
+            remove(registry, reference)
+        assert remove(registry, reference, every_tag=True) == digest
+
+
 def test_rm_where_another_tag_names_too_many_indexes(registry: Registry) -> None:
     """Whether the image is in one of them is not known."""
     documents = Documents({"/v2/a/b/tags/list?n=1000": (200, b'{"tags":["v1","all"]}', {})})

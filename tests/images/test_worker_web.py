@@ -16,11 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from guest.servers.nginx import Nginx
 from images.servers.faulty import Asked, FaultyServer, RangeHandler, answer
 from images.servers.limited import LimitedProxy
 from images.workers import Worker, secret
+from ingot.cli.main import cli
 
 SIZE = 12 << 20
 USER, PASSWORD = "reader", "for disks only"
@@ -420,6 +422,20 @@ def test_a_server_that_calls_one_file_by_other_tags(tmp_path: Path, files: Path,
         worker = _http(tmp_path, f"{server.url}/disk", "--size", SIZE)
         worker.succeed()
     assert worker.disk.read_bytes() == (files / "disk.raw").read_bytes()
+
+
+def test_a_pull_from_a_server_that_calls_one_file_by_other_tags(tmp_path: Path, files: Path) -> None:
+    web = RangeHandler((files / "disk.qcow2").read_bytes())
+
+    def change(asked: Asked, _: socket.socket) -> bool:
+        web.etag = f'"{asked.number}"'
+        return False
+
+    web.before = change
+    with FaultyServer(web) as server:
+        run = CliRunner().invoke(cli, ["image", "pull", f"{server.url}/disk", str(tmp_path / "disk.raw")])
+    assert run.exit_code == 0, run.output
+    assert (tmp_path / "disk.raw").read_bytes() == (files / "disk.raw").read_bytes()
 
 
 def test_an_archive_that_a_server_calls_by_other_tags(tmp_path: Path, files: Path) -> None:

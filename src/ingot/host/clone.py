@@ -89,7 +89,8 @@ def _names(directory: int) -> list[str]:
 
 def _share(status: os.stat_result) -> int:
     """The bytes of a name: of those of its file, which are copied once."""
-    return status.st_blocks * 512 // status.st_nlink
+    # Some filesystems in user space count no links.
+    return status.st_blocks * 512 // max(status.st_nlink, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class TarReader:
             return
         if parts[:1] == [b"disk"] and (link := _LINKS.get(header.kind)):
             raise BadTar(f"has {link} at {header.shown}, where only a disk may be")
-        if header.directory and parts[:1] == [b"disk"] and len(parts) <= 2:
+        if self._layer and header.directory and parts[:1] == [b"disk"] and len(parts) <= 2:
             self._hide(b"/".join(parts) + b"/")
         if not header.regular or not self._may_be_disk(parts):
             return
@@ -187,7 +187,7 @@ class TarReader:
     def _hide(self, name: bytes) -> None:
         at = self._state
         if len(at.hiding) == _MOST_HIDING:
-            raise BadTar(f"hides more than {_MOST_HIDING} files")
+            raise BadTar(f"has more than {_MOST_HIDING} whiteouts and directories in disk/")
         at.hiding = (*at.hiding, name.decode(errors="backslashreplace"))
 
     def finish(self) -> None:

@@ -101,6 +101,12 @@ async def test_the_last_piece_of_a_changed_file_stays_here(file: Path, change: C
     assert sum(map(len, sent)) < SIZE
 
 
+def test_a_block_device_is_refused_with_the_way_to_a_file(loop: tuple[Path, Path]) -> None:
+    _, device = loop
+    with pytest.raises(click.ClickException, match=f"{device} is a block device.*`ingot image pull {device} FILE`"):
+        Parcel.of(device)
+
+
 async def collect(pieces: AsyncIterator[bytes], sent: list[bytes]) -> None:
     async for piece in pieces:
         sent.append(piece)

@@ -39,7 +39,10 @@ def test_a_cron_of_which_nothing_is_said_takes_back_what_an_earlier_one_has_left
     assert source == obj("source", mine="1")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"uid": 1, "said": {}}', '{"uid": "a", "said": {"b": 1}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "7", '{"uid": 1, "said": {}}', '{"uid": "a", "said": {"b": 1}}', '{"said":' + "[" * 5000],
+)
 def test_what_others_wrote_there_is_nothing(text):
     source = obj("source", **{names.CRON_SAID: text})
     assert keepsake.said_of(source) == {}

@@ -23,7 +23,7 @@ def test_what_a_template_says_no_longer_goes_from_its_cron_and_what_people_say_s
     }
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"labels": 1}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"labels": 1}', '{"x":' + "[" * 5000])
 def test_what_others_wrote_of_it_is_nothing(text):
     cron = {"metadata": {"annotations": {names.FROM_TEMPLATE: text, "mine": "1"}}}
     assert dressed(cron)["annotations"]["mine"] == "1"

@@ -134,6 +134,14 @@ def test_whiteouts_and_directories_are_told_and_are_no_disks() -> None:
     assert "1000" in fault(b"".join(plain(f".wh.{number}") for number in range(1001)))
 
 
+def test_directories_of_an_archive_that_is_no_layer_hide_nothing() -> None:
+    many = ((entry(f"disk/d{number}", type=tarfile.DIRTYPE), b"") for number in range(1001))
+    data = archive(*many, (entry("disk/a", DISK), DISK))
+    reader = TarReader("archive", layer=False)
+    assert b"".join(reader.feed(memoryview(data))) == DISK
+    assert reader.hiding == ()
+
+
 @pytest.mark.parametrize("name", ["../disk/a", "disk/../a", "disk/..", "a/../../b"])
 def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
     assert "leads elsewhere" in fault(archive((entry(name, b"x"), b"x")))

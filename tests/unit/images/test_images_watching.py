@@ -71,6 +71,22 @@ def test_of_files_of_one_name_it_is_the_one_in_the_directory_of_the_address(text
     assert str(checksum_of(text, "/debian/12/amd64/disk.qcow2", "http://a/SUMS")) == f"sha256:{HEX}"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"MD5 (12/disk.qcow2) = {'a' * 32}\n{HEX}  disk.qcow2\n",
+        f"{HEX}  amd64/12/disk.qcow2\nMD5 (arm64/12/disk.qcow2) = {'a' * 32}\n",
+    ],
+)
+def test_of_lines_that_may_be_meant_it_is_the_strongest_checksum(text: str) -> None:
+    assert str(checksum_of(text, "/amd64/12/disk.qcow2", "http://a/SUMS")) == f"sha256:{HEX}"
+
+
+def test_a_weaker_checksum_of_the_file_goes_before_a_stronger_one_of_another() -> None:
+    text = f"{HEX}  arm64/disk.qcow2\nMD5 (amd64/disk.qcow2) = {'a' * 32}\n"
+    assert str(checksum_of(text, "/12/amd64/disk.qcow2", "http://a/SUMS")) == f"md5:{'a' * 32}"
+
+
 def test_a_file_of_which_two_checksums_are_told_is_refused_with_its_path() -> None:
     text = f"{HEX}  arm64/disk.qcow2\n{'a' * 64}  amd64/disk.qcow2\n"
     with pytest.raises(ImageFault, match="2 different checksums of 'disk") as told:

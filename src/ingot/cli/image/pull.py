@@ -71,6 +71,7 @@ def pull(
     from ingot.cli.image.progress import progress
     from ingot.images.cache import default_directory
     from ingot.images.fault import ImageFault
+    from ingot.images.pipeline.changing import despite_changes
     from ingot.images.pipeline.importer import import_image
     from ingot.images.pipeline.options import ImportOptions
     from ingot.images.pipeline.source import Source
@@ -92,7 +93,7 @@ def pull(
             cache=cache or default_directory(),
         )
         with progress(target.name) as tell:
-            imported = import_image(origin, target, options, tell)
+            imported = despite_changes(origin, options, lambda each: import_image(origin, target, each, tell))
     except ImageFault as fault:
         raise click.ClickException(str(fault)) from fault
     except Interrupted as end:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import stat
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,9 +64,14 @@ class Parcel:
 
 def _look(path: Path) -> tuple[int, str]:
     """The file's size, and one word, which is another one where it has another size, time of its last change, beginning
-    or end: to read all of it would tell more, and take as long as to send it. Raises OSError."""
+    or end: to read all of it would tell more, and take as long as to send it. Raises OSError, and
+    ClickException for a device."""
     with path.open("rb") as opened:
         found = os.fstat(opened.fileno())
+        if stat.S_ISBLK(found.st_mode):
+            # Nothing tells that one was written meanwhile.
+            message = f"{path} is a block device; send a file: `ingot image pull {path} FILE` makes one of it"
+            raise click.ClickException(message)
         digest = hashlib.sha256(f"{found.st_size} {found.st_mtime_ns} ".encode())
         digest.update(opened.read(_PIECE))
         opened.seek(max(found.st_size - _PIECE, 0))

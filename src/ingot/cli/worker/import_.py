@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ingot.cli.worker.origin import Origin, origin_options
-from ingot.cli.worker.work import Outlet, Work, called, despite_changes, is_file, journals, outlet_options
+from ingot.cli.worker.work import Outlet, Work, called, is_file, journals, outlet_options
 
 if TYPE_CHECKING:
     from ingot.images.pipeline.options import ImportOptions
@@ -56,6 +56,7 @@ def import_(
 
 
 def _import(source: "Source", target: Path, options: "ImportOptions", work: Work) -> None:
+    from ingot.images.pipeline.changing import despite_changes
     from ingot.images.pipeline.importer import import_image
 
     imported = despite_changes(source, options, lambda each: import_image(source, target, each, work.progress))
@@ -70,6 +71,7 @@ def _unpack(source: "Source", target: Path, options: "ImportOptions", work: Work
     """The volume has the files, and no disk: `target` is where that would have been."""
     from ingot.images.archive.unpacker import unpack
     from ingot.images.fault import ImageFault
+    from ingot.images.pipeline.changing import despite_changes
 
     if not is_file(target):
         message = "files need a volume with a filesystem: use volumeMode Filesystem, or leave contentType archive out"

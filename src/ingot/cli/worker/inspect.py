@@ -3,7 +3,7 @@
 import click
 
 from ingot.cli.worker.origin import Origin, origin_options
-from ingot.cli.worker.work import Outlet, despite_changes, outlet_options
+from ingot.cli.worker.work import Outlet, outlet_options
 
 
 @click.command(epilog="Example: ingot worker inspect --source-kind http --url https://example.com/disk.qcow2")
@@ -13,6 +13,7 @@ from ingot.cli.worker.work import Outlet, despite_changes, outlet_options
 def inspect(origin: Origin, limit: int, outlet: Outlet) -> None:
     """Tell how large the disk of a source is, so that a volume can be made for it."""
     with outlet.work({}) as work:
+        from ingot.images.pipeline.changing import despite_changes
         from ingot.images.pipeline.measure import measure
 
         source = origin.source(0)

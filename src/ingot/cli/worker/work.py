@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
@@ -14,12 +14,6 @@ from ingot.api.cdi.names import DISK_NAME
 from ingot.cli.listen import listen_option
 from ingot.cli.worker.progress import Progress, ProgressServer
 from ingot.cli.worker.report import Tell, reporting
-
-if TYPE_CHECKING:
-    from ingot.images.pipeline.options import ImportOptions
-    from ingot.images.pipeline.source import Source
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -74,21 +68,6 @@ def called(target: Path, state: Path | None) -> dict[Path, str]:
     """What the places of a worker are to others. Parts and journals are beside the target, under names like its own."""
     hidden = {target.with_name(f".{target.name}.ingot-{what}"): "the volume" for what in ("part", "journal", "spool")}
     return {target: "the volume", **hidden, **({state: "the worker's state"} if state else {})}
-
-
-def despite_changes(source: "Source", options: "ImportOptions", work: "Callable[[ImportOptions], T]") -> T:
-    """What the work makes of the source. A file of a web server that changed meanwhile is read once more, in one
-    answer: servers of one name may have ETags of their own, and some make a new one for each answer."""
-    from ingot.images.fault import ImageFault
-    from ingot.images.pipeline.source import Kind
-
-    try:
-        return work(options)
-    except ImageFault as fault:
-        if fault.reason != "Changed" or source.kind not in (Kind.HTTP, Kind.S3):
-            raise
-        log.warning("%s; it is read in one answer now", fault)
-    return work(replace(options, one_answer=True))
 
 
 def outlet_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -50,5 +50,5 @@ def _read(source: Object) -> _Kept | None:
     """Anybody may write there: what cannot be read is nothing."""
     try:
         return msgspec.json.decode(annotation(source, names.CRON_SAID), type=_Kept)
-    except msgspec.DecodeError:
+    except (msgspec.MsgspecError, RecursionError):
         return None

@@ -75,7 +75,7 @@ def given(cron: Object) -> Given:
     """What a cron has from its template. Anybody may write there: what cannot be read is nothing."""
     try:
         return msgspec.json.decode(annotation(cron, FROM_TEMPLATE), type=Given)
-    except msgspec.DecodeError:
+    except (msgspec.MsgspecError, RecursionError):
         return Given()
 
 

@@ -120,9 +120,10 @@ def _machine(content: Object) -> str:
 
 
 def _claim(content: Object) -> str | None:
-    """The claim that it is the full copy of."""
-    (volume,) = content["spec"]["source"]["virtualMachine"]["spec"]["template"]["spec"]["volumes"]
-    return claim_of(volume)
+    """The claim that it is the full copy of; None for one that is none of ours, whatever its name."""
+    template = content["spec"]["source"].get("virtualMachine", {}).get("spec", {}).get("template", {})
+    volumes = template.get("spec", {}).get("volumes") or []
+    return claim_of(volumes[0]) if len(volumes) == 1 else None
 
 
 def saved_claim(content: Object) -> str:

@@ -29,7 +29,8 @@ class Hindrances:
             return None
         name = claim["spec"].get("storageClassName")
         if name and self._classes.cache.get(Key("", name)) is None:
-            message = f'spec.storageClassName: StorageClass "{name}" is not there; the claim is bound once it is'
+            missing = f'spec.storageClassName: StorageClass "{name}" is not there'
+            message = f"{missing}; the claim waits for it, or for a volume of it"
             return VolumeFault("StorageClassNotFound", message)
         said = self._setbacks.last(claim)
         return VolumeFault("ClaimNotBound", said) if said else None

@@ -68,7 +68,7 @@ def _needs(registry: Registry, tag: Reference, digest: Digest) -> bool:
             message = f"it names more than {_MOST_INDEXES} indexes, too many to see whether {digest} is in one of them"
             raise ImageFault(str(tag), "BadManifest", message)
         asked += 1
-        document = _found(registry, waiting.pop())
+        document = _found(registry, waiting.pop(), tag)
         if document is None:
             continue
         entries = document.parsed.manifests if isinstance(document.parsed, Index) else []
@@ -78,11 +78,14 @@ def _needs(registry: Registry, tag: Reference, digest: Digest) -> bool:
     return False
 
 
-def _found(registry: Registry, reference: Reference) -> Document | None:
-    """None for what is not there."""
+def _found(registry: Registry, reference: Reference, tag: Reference) -> Document | None:
+    """What belongs to the tag; None for what is not there. Raises ImageFault."""
     try:
         return registry.manifest(reference)
     except ImageFault as fault:
-        if fault.reason != "NotFound":
+        if fault.reason == "NotFound":
+            return None
+        if fault.reason not in ("BadManifest", "TooLarge"):
             raise
-        return None
+        message = f"{fault.message}. Whether it needs the image cannot be told; --all-tags removes that all the same"
+        raise ImageFault(str(tag), fault.reason, message) from fault

@@ -10,8 +10,10 @@ from ingot.images.fault import ImageFault
 MOST_BYTES = 1 << 20
 _GNU = re.compile(r"\\?([0-9a-fA-F]{32,128})[ \t]+\*?(.+)")
 _BSD = re.compile(r"(MD5|SHA1|SHA256|SHA512)[ \t]*\((.+)\)[ \t]*=[ \t]*([0-9a-fA-F]{32,128})")
+# Whether a line's path is the end of the one that is looked for, or all of it; and how many parts of both are alike.
+_Likeness = tuple[bool, int]
 # Of a file that has not even the name.
-_UNLIKE = (False, 0)
+_UNLIKE: _Likeness = (False, 0)
 _ALGORITHMS = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
 
 
@@ -20,12 +22,24 @@ def checksum_of(text: str, path: str, subject: str) -> Digest:
     name in several directories it is the one whose path has most of that at its end. Raises ImageFault."""
     lines = [line.strip() for line in text.splitlines()]
     named = [(_likeness(file, path), digest) for line in lines for file, digest in _of_line(line)]
-    closest = max((likeness for likeness, _ in named), default=_UNLIKE)
-    found = [digest for likeness, digest in named if likeness == closest > _UNLIKE]
+    found = _closest([each for each in named if each[0] > _UNLIKE])
     alone = [line for line in lines if line and not line.startswith("#")]
     if not found and len(alone) == 1 and len(alone[0]) in _ALGORITHMS:
         found = [digest for digest in [_digest(alone[0])] if digest]
     return _strongest(found, path, subject)
+
+
+def _closest(named: list[tuple[_Likeness, Digest]]) -> list[Digest]:
+    """Of each algorithm those that are most like the path; of lines with the whole path, or its end, all algorithms."""
+    best = max((likeness for likeness, _ in named), default=_UNLIKE)
+    own: dict[int, _Likeness] = {}
+    for likeness, digest in named:
+        own[len(digest.hex)] = max(own.get(len(digest.hex), _UNLIKE), likeness)
+    return [
+        digest
+        for likeness, digest in named
+        if likeness == own[len(digest.hex)] and (likeness == best or (likeness[0] and best[0]))
+    ]
 
 
 def _strongest(found: list[Digest], path: str, subject: str) -> Digest:
@@ -41,7 +55,7 @@ def _strongest(found: list[Digest], path: str, subject: str) -> Digest:
     return chosen.popitem()[1]
 
 
-def _likeness(file: str, path: str) -> tuple[bool, int]:
+def _likeness(file: str, path: str) -> _Likeness:
     """How much of a path another has at its end, greatest where that is all of it."""
     parts = [part for part in file.split("/") if part not in ("", ".")]
     pairs = zip(reversed(parts), reversed(path.split("/")), strict=False)

@@ -1,4 +1,4 @@
-"""What several tests of disks stand on."""
+"""What several unit tests stand on."""
 
 from __future__ import annotations
 
