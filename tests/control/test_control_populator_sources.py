@@ -121,6 +121,22 @@ async def test_what_was_complete_when_its_source_went_is_bound(idle: Population)
         await idle.given(claim)
 
 
+async def test_a_worker_that_has_just_ended_when_its_source_went_is_not_stopped(idle: Population) -> None:
+    """Its container tells of that before its pod does."""
+    await idle.source(http=OLD)
+    claim = await idle.claim()
+    async with populators(idle):
+        await idle.runs(claim)
+        await idle.tells(claim, names.POD_READY, "true")
+    await idle.bind(names.prime_name(claim))
+    await idle.container(claim, "Running", 0, {"terminated": {"exitCode": 0, "reason": "Completed"}})
+    await drop(idle)
+    async with populators(idle):
+        await idle.tells(claim, names.POD_READY, "false")
+        await idle.succeeds(claim, bound=True)
+        await idle.given(claim)
+
+
 async def test_a_prime_of_an_older_version_goes_on_and_is_noted(idle: Population) -> None:
     await idle.source(http=OLD)
     claim = await idle.claim()

@@ -86,6 +86,13 @@ def has_run(pod: Object) -> bool:
     return bool(status.get("restartCount") or _ended(pod) or "running" in (status.get("state") or {}))
 
 
+def is_done(pod: Object) -> bool:
+    """Whether its worker has ended well. A kubelet tells that of the container some moments before it does of the
+    pod."""
+    ended = (_container(pod).get("state") or {}).get("terminated") or {}
+    return phase_of(pod) == "Succeeded" or ended.get("exitCode") == 0
+
+
 def judge(pod: Object, prime: Object) -> Step:
     """What the worker's pod says of the prime that it fills."""
     phase = phase_of(pod)
@@ -95,9 +102,7 @@ def judge(pod: Object, prime: Object) -> Step:
         return Waiting("WorkerEnding", f'pod "{name_of(pod)}" is being deleted: another one is started, tried again')
     if phase == "Failed":
         return _lost(pod)
-    state = _container(pod).get("state") or {}
-    # A kubelet tells that the container has ended well some moments before it tells the same of the pod.
-    if "running" in state or (state.get("terminated") or {}).get("exitCode") == 0:
+    if "running" in (_container(pod).get("state") or {}) or is_done(pod):
         return Running()
     return _after_failure(pod) if _ended(pod) else _before(pod)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ingot.api.cdi import names
 from ingot.api.object import Object, name_of, namespace_of
 from ingot.api.resources import PODS, VOLUME_CLAIMS
-from ingot.control.volumes import rebind, recipe, worker
+from ingot.control.volumes import outcome, rebind, recipe, worker
 from ingot.control.volumes.filler import Filler, Hindered, Means, Waiting
 from ingot.control.volumes.marks import is_prime, phase_of
 from ingot.control.volumes.prime import is_stale
@@ -65,7 +65,7 @@ class Primes:
 
         Not for what a worker has completed, which is bound, nor for what is about to be made again as it was.
         """
-        if pod is not None and (phase_of(pod) == "Succeeded" or is_made_again(target)):
+        if pod is not None and (outcome.is_done(pod) or is_made_again(target)):
             return
         if pod is not None and not is_deleting(pod):
             await delete(self._means.client, PODS, pod)
