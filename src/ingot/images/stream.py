@@ -42,7 +42,8 @@ class Stream:
         self.total = blob.size
         self._blob = blob
         self._decoding = decoding
-        self._taken = start
+        # How many bytes of the blob were done before. `fetched` is ahead of that at once: threads are at work.
+        self.begun = self._taken = start
         self._interrupt = interrupt
         self._fetching = Relay(lambda: fetch(blob, digest, start, hashed, buffers), _FETCH_AHEAD, "fetch")
         self._items = Relay(lambda: decoding.run(self._counted()), _DECODE_AHEAD, "decode")

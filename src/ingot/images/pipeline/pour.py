@@ -56,7 +56,7 @@ class Pourer:
         try:
             with self._open(self._resumed.stream if self._resumed else None) as stream:
                 # What was decoded beyond the checkpoint is decoded again.
-                self.moved, self.total = stream.fetched, stream.total
+                self.moved, self.total = stream.begun, stream.total
                 # On a slow line the first piece takes a while.
                 progress(self.moved, self.total)
                 self._format = self._format or _format(stream, bounds)
