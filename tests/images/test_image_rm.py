@@ -16,6 +16,7 @@ from images.test_registry_client import push
 from images.test_registry_listing import attached
 from images.test_registry_manifests import entry, image
 from ingot.cli.main import cli
+from ingot.images.digest import Digest
 from ingot.images.fault import ImageFault
 from ingot.images.lazy.trace import TRACE
 from ingot.images.reference import Reference
@@ -64,21 +65,29 @@ def test_rm_of_several_of_which_one_is_not_there(registry: Registry, repository:
     assert [row["reference"] for row in json.loads(done.stdout)] == [str(present)]
 
 
+def _registry_of(
+    documents: Documents, digest: Digest, deletes: Callable[[str], bool]
+) -> Callable[[Asked, socket.socket], None]:
+    """A registry whose tags all stand for that digest, and which deletes at those paths only."""
+
+    def handler(asked: Asked, client: socket.socket) -> None:
+        if asked.method == "DELETE":
+            answer(client, 202 if deletes(asked.path) else 405)
+        elif asked.method == "HEAD":
+            answer(client, 200, docker_content_digest=str(digest))
+        else:
+            documents(asked, client)
+
+    return handler
+
+
 def test_rm_of_a_tag_where_the_registry_can_do_that() -> None:
     """Such registries keep the image, and its other tags."""
     body = encode(Index(manifests=[]))
     documents = Documents()
     digest = documents.index("a/b", "v1", body)
 
-    def handler(asked: Asked, client: socket.socket) -> None:
-        if asked.method == "DELETE":
-            answer(client, 202)
-        elif asked.method == "HEAD":
-            answer(client, 200, docker_content_digest=str(digest))
-        else:
-            documents(asked, client)
-
-    with FaultyServer(handler) as server:
+    with FaultyServer(_registry_of(documents, digest, lambda path: True)) as server:
         run = CliRunner().invoke(cli, ["image", "rm", f"{server.host}/a/b:v1", "-o", "json"])
         assert json.loads(run.output) == [{"reference": f"{server.host}/a/b:v1", "digest": str(digest)}]
         assert [asked.path for asked in server.asked if asked.method == "DELETE"] == ["/v2/a/b/manifests/v1"]
@@ -199,15 +208,7 @@ def test_rm_where_another_tag_cannot_be_read_tells_the_way_out(registry: Registr
     digest = documents.manifest("a/b", "v1", image("wanted"))
     documents.index("a/b", "old", b'{"schemaVersion":1}')
 
-    def handler(asked: Asked, client: socket.socket) -> None:
-        if asked.method == "DELETE":
-            answer(client, 202 if asked.path.endswith(str(digest)) else 405)
-        elif asked.method == "HEAD":
-            answer(client, 200, docker_content_digest=str(digest))
-        else:
-            documents(asked, client)
-
-    with FaultyServer(handler) as server:
+    with FaultyServer(_registry_of(documents, digest, lambda path: path.endswith(str(digest)))) as server:
         reference = Reference.parse(f"{server.host}/a/b:v1")
         with pytest.raises(ImageFault, match=r"a/b:old: .*schema version 1.*--all-tags"):
             remove(registry, reference)
@@ -221,15 +222,7 @@ def test_rm_where_another_tag_names_too_many_indexes(registry: Registry) -> None
     entries = [entry(b"%d" % number, OCI_INDEX) for number in range(200)]
     documents.index("a/b", "all", encode(Index(manifests=entries)))
 
-    def handler(asked: Asked, client: socket.socket) -> None:
-        if asked.method == "DELETE":
-            answer(client, 405)
-        elif asked.method == "HEAD":
-            answer(client, 200, docker_content_digest=str(digest))
-        else:
-            documents(asked, client)
-
-    with FaultyServer(handler) as server:
+    with FaultyServer(_registry_of(documents, digest, lambda path: False)) as server:
         with pytest.raises(ImageFault, match="more than 100 indexes"):
             remove(registry, Reference.parse(f"{server.host}/a/b:v1"))
         assert len(server.asked) < 110

@@ -424,29 +424,27 @@ def test_a_server_that_calls_one_file_by_other_tags(tmp_path: Path, files: Path,
     assert worker.disk.read_bytes() == (files / "disk.raw").read_bytes()
 
 
-def test_a_pull_from_a_server_that_calls_one_file_by_other_tags(tmp_path: Path, files: Path) -> None:
-    web = RangeHandler((files / "disk.qcow2").read_bytes())
+def _of_new_tags(file: Path) -> RangeHandler:
+    """A server that calls the file by another tag in each answer."""
+    web = RangeHandler(file.read_bytes())
 
     def change(asked: Asked, _: socket.socket) -> bool:
         web.etag = f'"{asked.number}"'
         return False
 
     web.before = change
-    with FaultyServer(web) as server:
+    return web
+
+
+def test_a_pull_from_a_server_that_calls_one_file_by_other_tags(tmp_path: Path, files: Path) -> None:
+    with FaultyServer(_of_new_tags(files / "disk.qcow2")) as server:
         run = CliRunner().invoke(cli, ["image", "pull", f"{server.url}/disk", str(tmp_path / "disk.raw")])
     assert run.exit_code == 0, run.output
     assert (tmp_path / "disk.raw").read_bytes() == (files / "disk.raw").read_bytes()
 
 
 def test_an_archive_that_a_server_calls_by_other_tags(tmp_path: Path, files: Path) -> None:
-    web = RangeHandler((files / "files.tar.gz").read_bytes())
-
-    def change(asked: Asked, _: socket.socket) -> bool:
-        web.etag = f'"{asked.number}"'
-        return False
-
-    web.before = change
-    with FaultyServer(web) as server:
+    with FaultyServer(_of_new_tags(files / "files.tar.gz")) as server:
         worker = _http(tmp_path, f"{server.url}/files", "--content-type", "archive")
         worker.succeed()
     assert (worker.data / "tree" / "disk.raw").read_bytes() == (files / "disk.raw").read_bytes()
