@@ -146,17 +146,16 @@ def test_registry_disk():
     }
 
 
-# The seeds themselves are the maintainers' own: who has only a clone has nothing to compare.
-if PRINTED_IN.is_dir():
-
-    def test_no_example_is_missing():
-        here = {path.name[:3]: set() for path in SEEDS.glob("*.yaml")}
-        for path in SEEDS.glob("*.yaml"):
-            here[path.name[:3]].add(path.read_text().strip())
-        for seed in PRINTED_IN.glob("*.txt"):
-            blocks = re.findall(r"^```(\w*)\n(.*?)^```", seed.read_text(), re.DOTALL | re.MULTILINE)
-            examples = {text.strip() for language, text in blocks if language == "yaml" or text.startswith("kind:")}
-            assert examples == here.get(seed.name[:3], set()), seed.name
+def test_no_example_is_missing():
+    if not PRINTED_IN.is_dir():
+        pytest.skip("the seeds as they were printed, in ../shared/seeds beside the clone")
+    here = {path.name[:3]: set() for path in SEEDS.glob("*.yaml")}
+    for path in SEEDS.glob("*.yaml"):
+        here[path.name[:3]].add(path.read_text().strip())
+    for seed in PRINTED_IN.glob("*.txt"):
+        blocks = re.findall(r"^```(\w*)\n(.*?)^```", seed.read_text(), re.DOTALL | re.MULTILINE)
+        examples = {text.strip() for language, text in blocks if language == "yaml" or text.startswith("kind:")}
+        assert examples == here.get(seed.name[:3], set()), seed.name
 
 
 def test_every_example_is_a_whole_object():
